@@ -1,0 +1,85 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let yams = Target.Dependency.product(name: "Yams", package: "Yams")
+
+let package = Package(
+    name: "godwit",
+    platforms: [.macOS(.v26)],
+    products: [
+        .library(name: "TrackingCore", targets: ["TrackingCore"]),
+        .library(name: "TrackingMQTT", targets: ["TrackingMQTT"]),
+        .library(name: "TrackingPublisher", targets: ["TrackingPublisher"]),
+        .library(name: "TrackingSubscriber", targets: ["TrackingSubscriber"]),
+        .library(name: "TrackingTesting", targets: ["TrackingTesting"]),
+        .executable(name: "godwit-agent", targets: ["godwit-agent"]),
+        .executable(name: "godwit", targets: ["godwit"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    ],
+    targets: [
+        .systemLibrary(
+            name: "CMosquitto", pkgConfig: "libmosquitto",
+            providers: [.apt(["libmosquitto-dev", "libssl-dev"]), .brew(["mosquitto", "openssl"])]),
+
+        .target(name: "TrackingCore", swiftSettings: settings),
+        .target(
+            name: "TrackingMQTT", dependencies: ["TrackingCore", "CMosquitto", logging], swiftSettings: settings),
+        .target(
+            name: "TrackingPublisher", dependencies: ["TrackingCore", logging, lifecycle], swiftSettings: settings),
+        .target(
+            name: "TrackingSubscriber", dependencies: ["TrackingCore", logging, lifecycle], swiftSettings: settings),
+        .target(name: "TrackingTesting", dependencies: ["TrackingCore"], swiftSettings: settings),
+        .target(
+            name: "GodwitOptions", dependencies: ["TrackingCore", "TrackingMQTT", argumentParser, logging, yams],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "godwit-agent",
+            dependencies: [
+                "GodwitOptions", "TrackingCore", "TrackingPublisher", "TrackingMQTT", argumentParser, logging, lifecycle,
+            ],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "godwit",
+            dependencies: [
+                "GodwitOptions", "TrackingCore", "TrackingSubscriber", "TrackingMQTT", argumentParser, logging, lifecycle,
+            ],
+            swiftSettings: settings),
+
+        .testTarget(name: "TrackingCoreTests", dependencies: ["TrackingCore"], swiftSettings: settings),
+        .testTarget(
+            name: "TrackingMQTTTests", dependencies: ["TrackingCore", "TrackingMQTT", "TrackingTesting", logging],
+            swiftSettings: settings),
+        .testTarget(
+            name: "TrackingPublisherTests", dependencies: ["TrackingCore", "TrackingPublisher", "TrackingTesting"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "TrackingSubscriberTests", dependencies: ["TrackingCore", "TrackingSubscriber", "TrackingTesting"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "TrackingTestingTests", dependencies: ["TrackingCore", "TrackingTesting"], swiftSettings: settings),
+        .testTarget(name: "GodwitOptionsTests", dependencies: ["GodwitOptions", "TrackingCore"], swiftSettings: settings),
+        .testTarget(
+            name: "IntegrationTests",
+            dependencies: [
+                "TrackingCore", "TrackingMQTT", "TrackingPublisher", "TrackingSubscriber", "TrackingTesting", logging,
+            ],
+            swiftSettings: settings),
+    ],
+    swiftLanguageModes: [.v6]
+)

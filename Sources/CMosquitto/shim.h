@@ -1,0 +1,7 @@
+#ifndef GODWIT_CMOSQUITTO_SHIM_H
+#define GODWIT_CMOSQUITTO_SHIM_H
+
+#include <mosquitto.h>
+#include <mqtt_protocol.h>
+
+#endif

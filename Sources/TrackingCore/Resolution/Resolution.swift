@@ -1,0 +1,81 @@
+/// How accurately to sample, how often and how finely.
+public struct Resolution: Hashable, Sendable {
+    /// How accurately the receiver samples, from cheapest to finest.
+    public enum Accuracy: String, Hashable, Sendable, CaseIterable, Comparable {
+        case minimum = "MINIMUM"
+        case low = "LOW"
+        case balanced = "BALANCED"
+        case high = "HIGH"
+        case maximum = "MAXIMUM"
+
+        /// 0 for `minimum` … 4 for `maximum`.
+        public var rank: Int {
+            switch self {
+            case .minimum: 0
+            case .low: 1
+            case .balanced: 2
+            case .high: 3
+            case .maximum: 4
+            }
+        }
+
+        /// Orders from `minimum` to `maximum`.
+        public static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
+    }
+
+    /// The accuracy asked of the receiver.
+    public let accuracy: Accuracy
+    /// The time between two updates while the trackable moves; whole milliseconds, ≥ 0.
+    public let desiredInterval: Duration
+    /// The distance between two updates, ≥ 0 m.
+    public let minimumDisplacement: Meters
+
+    /// The longest interval that can be asked for: 365 days.
+    public static let maximumInterval: Duration = .seconds(365 * 86_400)
+
+    /// Makes a resolution; the interval is truncated to whole milliseconds.
+    ///
+    /// - Throws: `invalidConfiguration` when the interval or the displacement is negative, not finite, or the interval is
+    ///   above ``maximumInterval``.
+    public init(
+        accuracy: Accuracy, desiredInterval: Duration, minimumDisplacement: Meters
+    ) throws(TrackingError) {
+        guard desiredInterval >= .zero, desiredInterval <= Self.maximumInterval else {
+            throw TrackingError(
+                .invalidConfiguration, "desiredInterval must be 0 ms to 365 days, not \(desiredInterval)")
+        }
+        guard minimumDisplacement.value >= 0, minimumDisplacement.value.isFinite else {
+            throw TrackingError(
+                .invalidConfiguration, "minimumDisplacement must be 0 m or more, not \(minimumDisplacement.value)")
+        }
+        self.init(
+            unchecked: accuracy, milliseconds: desiredInterval.inMilliseconds, displacement: minimumDisplacement)
+    }
+
+    /// For values that are known to be in range: constants and results of arithmetic on checked resolutions.
+    init(unchecked accuracy: Accuracy, milliseconds: Int64, displacement: Meters) {
+        self.accuracy = accuracy
+        self.desiredInterval = .milliseconds(milliseconds)
+        self.minimumDisplacement = displacement
+    }
+
+    /// What a publisher does where nothing else is said: a position every 30 s, the trackable moving or not.
+    public static let standard = Resolution(unchecked: .balanced, milliseconds: 30_000, displacement: 0)
+
+    /// The finer of two resolutions, member by member: the higher accuracy, the shorter interval, the shorter
+    /// displacement. The result may be a hybrid of both.
+    public func finer(of other: Resolution) -> Resolution {
+        Resolution(
+            unchecked: max(self.accuracy, other.accuracy),
+            milliseconds: min(self.desiredInterval, other.desiredInterval).inMilliseconds,
+            displacement: min(self.minimumDisplacement, other.minimumDisplacement))
+    }
+
+    /// The coarser of two resolutions, member by member; what a floor does to a request.
+    public func coarser(of other: Resolution) -> Resolution {
+        Resolution(
+            unchecked: min(self.accuracy, other.accuracy),
+            milliseconds: max(self.desiredInterval, other.desiredInterval).inMilliseconds,
+            displacement: max(self.minimumDisplacement, other.minimumDisplacement))
+    }
+}

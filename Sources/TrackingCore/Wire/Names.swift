@@ -1,0 +1,163 @@
+/// Names one thing that moves: 1 to 128 bytes of UTF-8 without control characters.
+public struct TrackableID: Hashable, Sendable, CustomStringConvertible {
+    /// The id as the user wrote it.
+    public let rawValue: String
+    /// The id as one topic level, in the protocol's alphabet.
+    public let topicLevel: String
+
+    /// The id as the user wrote it.
+    public var description: String { self.rawValue }
+
+    /// Makes an id.
+    ///
+    /// - Throws: `invalidName` that says which rule is broken.
+    public init(_ rawValue: String) throws(TrackingError) {
+        guard (1...128).contains(rawValue.utf8.count) else {
+            throw TrackingError(
+                .invalidName, "a trackable id has 1 to 128 bytes of UTF-8; this one has \(rawValue.utf8.count)")
+        }
+        guard !rawValue.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+            throw TrackingError(.invalidName, "a trackable id has no control characters; this one has one")
+        }
+        self.rawValue = rawValue
+        self.topicLevel = Self.encode(rawValue)
+    }
+
+    /// Reads a topic level; `nil` when it is not the shortest writing of an id.
+    public init?(topicLevel: some StringProtocol) {
+        guard let bytes = Self.decode(topicLevel.utf8), let text = String(validating: bytes, as: UTF8.self),
+            let id = try? TrackableID(text), id.topicLevel == topicLevel
+        else { return nil }
+        self = id
+    }
+
+    private static func encode(_ id: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var level: [UInt8] = []
+        for (index, byte) in id.utf8.enumerated() {
+            if byte.isTopicSafe, !(index == 0 && byte == UInt8(ascii: "_")) {
+                level.append(byte)
+            } else {
+                level += [UInt8(ascii: "="), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: level, as: UTF8.self)
+    }
+
+    private static func decode(_ level: some Collection<UInt8>) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var rest = level[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "=") {
+                guard let high = rest.popFirst()?.hexDigit, let low = rest.popFirst()?.hexDigit else { return nil }
+                bytes.append(high << 4 | low)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return bytes
+    }
+}
+
+/// Names one MQTT connection: 1 to 64 characters of `A-Z a-z 0-9 _ -`.
+public struct ClientID: Hashable, Sendable, Comparable, CustomStringConvertible {
+    /// The id.
+    public let rawValue: String
+
+    /// The id.
+    public var description: String { self.rawValue }
+
+    /// Makes an id.
+    ///
+    /// - Throws: `invalidName` that says which rule is broken.
+    public init(_ rawValue: String) throws(TrackingError) {
+        guard let id = ClientID(topicLevel: rawValue) else {
+            throw TrackingError(
+                .invalidName, "a client id has 1 to 64 characters of A-Z a-z 0-9 _ -; '\(rawValue.prefix(80))' does not")
+        }
+        self = id
+    }
+
+    /// Reads a topic level; `nil` when it is not a client id.
+    public init?(topicLevel: some StringProtocol) {
+        guard (1...64).contains(topicLevel.utf8.count), topicLevel.utf8.allSatisfy(\.isTopicSafe) else { return nil }
+        self.rawValue = String(topicLevel)
+    }
+
+    /// Orders by text.
+    public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// Names one run of one client program; random, made at its start.
+public struct SessionID: Hashable, Sendable, Comparable, CustomStringConvertible {
+    /// The id: 1 to 64 bytes.
+    public let rawValue: String
+
+    /// The id.
+    public var description: String { self.rawValue }
+
+    /// Reads an id; `nil` when it is empty or above 64 bytes.
+    public init?(_ rawValue: String) {
+        guard (1...64).contains(rawValue.utf8.count) else { return nil }
+        self.rawValue = rawValue
+    }
+
+    /// Makes a new id of 12 characters.
+    public static func random(using generator: inout some RandomNumberGenerator) -> SessionID {
+        SessionID(rawValue: randomName(using: &generator))
+    }
+
+    private init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Orders by text; a tie between owners goes to the greater.
+    public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// Names one life of one publisher's log for one trackable; random.
+public struct StreamID: Hashable, Sendable, CustomStringConvertible {
+    /// The id: 1 to 64 bytes.
+    public let rawValue: String
+
+    /// The id.
+    public var description: String { self.rawValue }
+
+    /// Reads an id; `nil` when it is empty or above 64 bytes.
+    public init?(_ rawValue: String) {
+        guard (1...64).contains(rawValue.utf8.count) else { return nil }
+        self.rawValue = rawValue
+    }
+
+    /// Makes a new id of 12 characters.
+    public static func random(using generator: inout some RandomNumberGenerator) -> StreamID {
+        StreamID(rawValue: randomName(using: &generator))
+    }
+
+    private init(rawValue: String) { self.rawValue = rawValue }
+}
+
+/// Twelve of 32 letters and digits: 60 bits.
+private func randomName(using generator: inout some RandomNumberGenerator) -> String {
+    let letters = Array("abcdefghijkmnpqrstuvwxyz23456789".utf8)
+    return String(decoding: (0..<12).map { _ in letters.randomElement(using: &generator) ?? letters[0] }, as: UTF8.self)
+}
+
+extension UInt8 {
+    /// `A-Z a-z 0-9 _ -`: what passes every broker known to us in a topic level.
+    var isTopicSafe: Bool {
+        switch self {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+            true
+        default: false
+        }
+    }
+
+    /// The value of an upper-case hexadecimal digit.
+    fileprivate var hexDigit: UInt8? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}
