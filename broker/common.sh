@@ -1,0 +1,249 @@
+# What add-device, add-watcher, add-recorder and add-operator share; read by them, not run. POSIX sh.
+
+set -eu
+umask 077
+export LC_ALL=C
+
+program=$(basename "$0")
+name= levels= lines= all=no cert=no password_stdin=no
+dir=${GODWIT_BROKER_DIR:-$here}
+topic_root=${GODWIT_TOPIC_ROOT:-tracking}
+password=${GODWIT_PASSWORD:-}
+unset GODWIT_PASSWORD # so that no program started from here inherits it
+
+# die CODE MESSAGE: 64 wrong usage, 66 a file cannot be read, 1 anything else.
+die() {
+    echo "$program: $2" >&2
+    exit "$1"
+}
+
+help() {
+    echo "$usage"
+    cat <<'END'
+
+Running it again with the same or more trackables adds what is missing and changes nothing else.
+The user gets a password: from --password-stdin, from GODWIT_PASSWORD, or a new one, which is printed once on
+standard output. A user that has one keeps it unless another is given.
+
+  --cert             a client certificate with CN=NAME instead of a password (certs/generate.sh makes it)
+  --password-stdin   read the password from the first line of standard input
+  --dir DIR          the broker's directory, with acl.conf and passwords   (GODWIT_BROKER_DIR; default: beside this file)
+  --topic-root ROOT  for example acme/eu/tracking                          (GODWIT_TOPIC_ROOT; default: tracking)
+END
+}
+
+# Reads options and names into the variables above; validates all of them before anything is written.
+read_arguments() {
+    options=yes count=0
+    while [ $# -gt 0 ]; do
+        argument=$1
+        shift
+        if [ "$options" = yes ]; then
+            case $argument in
+            --) options=no; continue ;;
+            -h | --help) help; exit 0 ;;
+            --cert) cert=yes; continue ;;
+            --password-stdin) password_stdin=yes; continue ;;
+            --all) all=yes; continue ;;
+            --dir=*) dir=${argument#*=}; continue ;;
+            --topic-root=*) topic_root=${argument#*=}; continue ;;
+            --dir | --topic-root)
+                [ $# -gt 0 ] || die 64 "$argument needs a value"
+                case $argument in
+                --dir) dir=$1 ;;
+                --topic-root) topic_root=$1 ;;
+                esac
+                shift
+                continue
+                ;;
+            -*) die 64 "unknown option $argument (a name that begins with - comes after --)" ;;
+            esac
+        fi
+        if [ "$count" = 0 ]; then
+            check_client "$argument"
+            name=$argument
+        else
+            level=$(topic_level "$argument") || exit 64
+            levels="$levels $level"
+        fi
+        count=$((count + 1))
+    done
+    [ -n "$name" ] || die 64 "which NAME? ($program --help)"
+    check_root
+    [ -f "$dir/acl.conf" ] || die 66 "no acl.conf in the directory $dir"
+    if [ "$cert" = yes ] && { [ "$password_stdin" = yes ] || [ -n "$password" ]; }; then
+        die 64 "--cert and a password exclude each other"
+    fi
+}
+
+need_trackables() { [ -n "$levels" ] || die 64 "which TRACKABLE? ($program --help)"; }
+refuse_trackables() { [ -z "$levels" ] || die 64 "$1"; }
+refuse_all() { [ "$all" = no ] || die 64 "unknown option --all"; }
+
+check_client() {
+    case $1 in
+    '' | *[!A-Za-z0-9_-]*) die 64 "a client id has 1 to 64 characters of A-Z a-z 0-9 _ -" ;;
+    esac
+    [ ${#1} -le 64 ] || die 64 "a client id has 1 to 64 characters; this one has ${#1}"
+}
+
+check_root() {
+    case $topic_root in
+    '' | *[!A-Za-z0-9_=/-]* | /* | */ | *//* | */*/*/*/*)
+        die 64 "a topic root has 1 to 4 levels of A-Z a-z 0-9 _ - = with / between them, for example acme/eu/tracking" ;;
+    esac
+    [ ${#topic_root} -le 256 ] || die 64 "a topic root has at most 256 characters; this one has ${#topic_root}"
+}
+
+# Writes a trackable id as one topic level: A-Z a-z 0-9 _ - as they are, every other byte and a leading _ as = and two
+# upper-case hexadecimal digits.
+topic_level() {
+    printf %s "$1" | od -An -v -tx1 | tr a-f A-F | awk -v program="$program" '
+        function die(message) { print program ": " message > "/dev/stderr"; failed = 64; exit failed }
+        function value(hex) {
+            return 16 * (index(digits, substr(hex, 1, 1)) - 1) + index(digits, substr(hex, 2, 1)) - 1
+        }
+        BEGIN { digits = "0123456789ABCDEF" }
+        { for (i = 1; i <= NF; i++) byte[++count] = $i }
+        END {
+            if (failed) exit failed
+            if (count < 1 || count > 128)
+                die("a trackable id has 1 to 128 bytes of UTF-8; this one has " count + 0)
+            low = 128; high = 191
+            for (i = 1; i <= count; i++) {
+                b = value(byte[i])
+                if (follow > 0) {
+                    if (b < low || b > high) die("a trackable id is UTF-8; this one is not")
+                    if (follow == 1 && lead == 194 && b < 160) control = 1
+                    follow--; low = 128; high = 191
+                } else if (b >= 128) {
+                    lead = b
+                    follow = b < 194 || b > 244 ? -1 : b < 224 ? 1 : b < 240 ? 2 : 3
+                    if (follow < 0) die("a trackable id is UTF-8; this one is not")
+                    if (b == 224) low = 160
+                    if (b == 237) high = 159
+                    if (b == 240) low = 144
+                    if (b == 244) high = 143
+                } else if (b < 32 || b == 127) control = 1
+                plain = (b >= 48 && b <= 57) || (b >= 65 && b <= 90) || (b >= 97 && b <= 122) || b == 45 || b == 95
+                level = level (plain && !(i == 1 && b == 95) ? sprintf("%c", b) : "=" byte[i])
+            }
+            if (follow > 0) die("a trackable id is UTF-8; this one is not")
+            if (control) die("a trackable id has no control characters; this one has one")
+            print level
+        }'
+}
+
+# grant read|write TOPIC…: remembers lines for the user; the topics are beneath the root.
+grant() {
+    access=$1
+    shift
+    for topic; do
+        lines="${lines}topic $access $topic_root/$topic
+"
+    done
+}
+
+# Writes the credentials and the remembered grants, one run at a time, each file whole or not at all.
+finish() {
+    exec 9<"$dir"
+    if command -v flock >/dev/null; then flock 9; fi
+    if [ "$cert" = yes ]; then
+        make_certificate
+    else
+        make_password
+    fi
+    write_grants
+    echo "$program: $name is in $dir; now make the broker read it: kill -HUP its process" >&2
+}
+
+make_certificate() {
+    if [ -e "$dir/certs/clients/$name.crt" ]; then
+        echo "$program: $name keeps its certificate" >&2
+    else
+        "$here/certs/generate.sh" --dir "$dir/certs" client "$name"
+    fi
+    [ -e "$dir/passwords" ] || new_file "$dir/passwords" # the broker does not start without the file
+}
+
+make_password() {
+    if [ "$password_stdin" = yes ]; then
+        [ -z "$password" ] || die 64 "--password-stdin and GODWIT_PASSWORD exclude each other"
+        IFS= read -r password || [ -n "$password" ] || die 64 "no password on standard input"
+        [ -n "$password" ] || die 64 "the password on standard input is empty"
+    fi
+    [ -e "$dir/passwords" ] || new_file "$dir/passwords"
+    generated=no
+    if [ -z "$password" ]; then
+        if grep -q "^$name:" "$dir/passwords"; then
+            echo "$program: $name keeps its password" >&2
+            return
+        fi
+        password=$(head -c 18 /dev/urandom | base64 | tr '+/' '-_')
+        generated=yes
+    fi
+    case $password in
+    *[[:cntrl:]]*) die 64 "a password has no control characters" ;;
+    esac
+    [ ${#password} -le 1024 ] || die 64 "a password has at most 1024 bytes"
+    command -v mosquitto_passwd >/dev/null || die 1 "mosquitto_passwd is not installed (Debian: apt install mosquitto)"
+    copy=$(mktemp "$dir/.passwords.XXXXXX")
+    trap 'rm -f "$copy" "$copy.tmp"' EXIT
+    cp -p "$dir/passwords" "$copy"
+    # Asked for twice, on standard input: an argument would be seen in the list of processes.
+    printf '%s\n%s\n' "$password" "$password" | mosquitto_passwd "$copy" "$name" >/dev/null ||
+        die 1 "mosquitto_passwd failed"
+    grep -q "^$name:\\\$" "$copy" || die 1 "mosquitto_passwd wrote no hash"
+    keep_owner "$dir/passwords" "$copy"
+    mv -f "$copy" "$dir/passwords"
+    trap - EXIT
+    if [ "$generated" = yes ]; then
+        echo "$program: the password of $name, shown only now:" >&2
+        echo "$password"
+    fi
+}
+
+# Adds to the user's section those of the lines it does not have, and for a new root the lines of everyone.
+write_grants() {
+    copy=$(mktemp "$dir/.acl.XXXXXX")
+    trap 'rm -f "$copy"' EXIT
+    cp -p "$dir/acl.conf" "$copy"
+    common="pattern write $topic_root/_clients/%u
+pattern read $topic_root/_clients/+
+pattern deny $topic_root/_clients/+/+/#
+"
+    user=$name role=${program#add-} wanted=$lines common=$common awk '
+        { line[++last] = $0; words = $1 " " $2 " " $3 }
+        $1 == "pattern" { known[words] = 1 }
+        $1 == "user" { if (!first) first = last; mine = ($2 == ENVIRON["user"]); if (mine) end = last }
+        $1 == "topic" && mine { have[words] = 1; end = last }
+        END {
+            count = split(ENVIRON["common"], rule, "\n")
+            for (i = 1; i < count; i++) if (!(rule[i] in known)) patterns = patterns rule[i] "\n"
+            count = split(ENVIRON["wanted"], rule, "\n")
+            for (i = 1; i < count; i++) if (!(rule[i] in have)) { have[rule[i]] = 1; topics = topics rule[i] "\n" }
+            for (i = 1; i <= last; i++) {
+                if (i == first && patterns) printf "%s\n", patterns
+                print line[i]
+                if (i == end) printf "%s", topics
+            }
+            if (!first) printf "%s", patterns
+            if (!end) printf "\n# %s\nuser %s\n%s", ENVIRON["role"], ENVIRON["user"], topics
+        }' "$dir/acl.conf" >"$copy"
+    keep_owner "$dir/acl.conf" "$copy"
+    mv -f "$copy" "$dir/acl.conf"
+    trap - EXIT
+}
+
+# Makes an empty file that belongs to whoever owns the directory, so that a broker that is not root can read it.
+new_file() {
+    : >"$1"
+    keep_owner "$dir" "$1"
+    chmod 600 "$1"
+}
+
+# keep_owner MODEL FILE: only root can, and only root has to.
+keep_owner() {
+    [ "$(id -u)" = 0 ] || return 0
+    chown "$(ls -ldn "$1" | awk '{ print $3 ":" $4 }')" "$2"
+}
