@@ -1,0 +1,25 @@
+#!/bin/sh
+# Prepares Debian 12 (bookworm) for the release binaries: as root, in an image or in any bookworm folder.
+set -eu
+
+. /etc/os-release
+if [ "${VERSION_CODENAME:-}" != bookworm ]; then
+    echo "setup.sh: this is for Debian 12 (bookworm), not ${PRETTY_NAME:-an unknown system}" >&2
+    exit 1
+fi
+
+# The Swift runtime is inside the binaries; these are the C libraries they load. A new system library in Package.swift
+# belongs here too.
+#   libmosquitto1    MQTT              libssl3     TLS, and the reason when it fails
+#   libstdc++6       of the runtime    tzdata      times in the reader's zone
+#   ca-certificates  brokers whose certificate a public CA signed
+export DEBIAN_FRONTEND=noninteractive
+apt-get update
+apt-get install --yes --no-install-recommends libmosquitto1 libssl3 libstdc++6 ca-certificates tzdata
+apt-get clean
+rm -rf /var/lib/apt/lists/*
+
+# No root at run time; what a program keeps is in /var/lib/godwit.
+if ! getent passwd godwit >/dev/null; then
+    useradd --system --home-dir /var/lib/godwit --create-home --shell /usr/sbin/nologin godwit
+fi
