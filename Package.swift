@@ -40,10 +40,13 @@ let package = Package(
         .target(name: "TrackingCore", swiftSettings: settings),
         .target(
             name: "TrackingMQTT", dependencies: ["TrackingCore", "CMosquitto", logging], swiftSettings: settings),
+        .target(name: "TrackingRuntime", dependencies: ["TrackingCore"], swiftSettings: settings),
         .target(
-            name: "TrackingPublisher", dependencies: ["TrackingCore", logging, lifecycle], swiftSettings: settings),
+            name: "TrackingPublisher", dependencies: ["TrackingCore", "TrackingRuntime", logging, lifecycle],
+            swiftSettings: settings),
         .target(
-            name: "TrackingSubscriber", dependencies: ["TrackingCore", logging, lifecycle], swiftSettings: settings),
+            name: "TrackingSubscriber", dependencies: ["TrackingCore", "TrackingRuntime", logging, lifecycle],
+            swiftSettings: settings),
         .target(name: "TrackingTesting", dependencies: ["TrackingCore"], swiftSettings: settings),
         .target(
             name: "GodwitOptions", dependencies: ["TrackingCore", "TrackingMQTT", argumentParser, logging, yams],

@@ -137,6 +137,12 @@ public enum TopicFilter: Hashable, Sendable {
     case everything(TrackableID)
     /// Every live position and nothing else.
     case everyLocation
+    /// The raw positions of every trackable.
+    case everyRaw
+    /// The publishers' presences of every trackable.
+    case everyPublisher
+    /// The resolution in force of every trackable.
+    case everyResolution
     /// Everything beneath the root.
     case all
 }
@@ -151,6 +157,9 @@ extension TopicRoot {
         case .requests(let id): "\(self.path)/\(id.topicLevel)/request/+"
         case .everything(let id): "\(self.path)/\(id.topicLevel)/#"
         case .everyLocation: "\(self.path)/+"
+        case .everyRaw: "\(self.path)/+/raw"
+        case .everyPublisher: "\(self.path)/+/publisher/+"
+        case .everyResolution: "\(self.path)/+/resolution"
         case .all: "\(self.path)/#"
         }
     }

@@ -1,0 +1,37 @@
+public import ArgumentParser
+public import TrackingCore
+
+/// `ACCURACY/INTERVAL/DISPLACEMENT`: for example `HIGH/1000/1` is HIGH accuracy, every 1,000 ms, every metre.
+extension Resolution: ExpressibleByArgument {
+    /// Reads `A/I/D`; `nil` when it is not of that form.
+    public init?(argument: String) {
+        let parts = argument.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 3, let accuracy = Accuracy(rawValue: parts[0].uppercased()),
+            let milliseconds = Int64(parts[1]), let metres = Double(parts[2])
+        else { return nil }
+        guard
+            let resolution = try? Resolution(
+                accuracy: accuracy, desiredInterval: .milliseconds(milliseconds), minimumDisplacement: Meters(metres))
+        else { return nil }
+        self = resolution
+    }
+
+    /// The form that ``init(argument:)`` reads.
+    public var argumentText: String {
+        let metres = self.minimumDisplacement.value
+        let text = metres == metres.rounded() && metres < 1e9 ? String(Int(metres)) : String(metres)
+        return "\(self.accuracy.rawValue)/\(self.desiredInterval.inMilliseconds)/\(text)"
+    }
+}
+
+/// `LATITUDE,LONGITUDE` in degrees.
+extension Coordinate: ExpressibleByArgument {
+    /// Reads `LAT,LON`; `nil` when it is not of that form or out of range.
+    public init?(argument: String) {
+        let parts = argument.split(separator: ",").map { $0.filter { $0 != " " } }
+        guard parts.count == 2, let latitude = Double(parts[0]), let longitude = Double(parts[1]) else { return nil }
+        self.init(latitude: latitude, longitude: longitude)
+    }
+}
+
+extension FilterRule: ExpressibleByArgument {}

@@ -1,0 +1,58 @@
+private import Glibc
+public import TrackingCore
+
+/// Times as people and programs read them.
+public enum TimeText {
+    /// RFC 3339 in UTC with milliseconds: `2026-05-04T09:30:00.250Z`.
+    public static func rfc3339(_ time: UnixTime) -> String {
+        let (whole, milliseconds) = self.split(time)
+        var parts = tm()
+        var seconds = time_t(whole)
+        gmtime_r(&seconds, &parts)
+        let date = "\(self.pad(Int(parts.tm_year) + 1900, 4))-\(self.pad(Int(parts.tm_mon) + 1))-\(self.pad(Int(parts.tm_mday)))"
+        return "\(date)T\(self.clock(parts)).\(self.pad(milliseconds, 3))Z"
+    }
+
+    /// The time of day in this device's zone: `09:30:00`.
+    public static func local(_ time: UnixTime) -> String {
+        var parts = tm()
+        var seconds = time_t(self.split(time).0)
+        localtime_r(&seconds, &parts)
+        return self.clock(parts)
+    }
+
+    /// Now, by the device's wall clock.
+    public static var now: UnixTime {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return UnixTime(Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9)
+    }
+
+    private static func split(_ time: UnixTime) -> (Int, Int) {
+        let milliseconds = (max(-1e11, min(1e11, time.seconds)) * 1000).rounded()
+        let whole = (milliseconds / 1000).rounded(.down)
+        return (Int(whole), Int(milliseconds - whole * 1000))
+    }
+
+    private static func clock(_ parts: tm) -> String {
+        "\(self.pad(Int(parts.tm_hour))):\(self.pad(Int(parts.tm_min))):\(self.pad(Int(parts.tm_sec)))"
+    }
+
+    private static func pad(_ value: Int, _ width: Int = 2) -> String {
+        let text = String(value)
+        return String(repeating: "0", count: max(0, width - text.count)) + text
+    }
+}
+
+extension Double {
+    /// With so many digits after the point, for people to read.
+    public func text(digits: Int) -> String {
+        let scale = (0..<digits).reduce(1.0) { scale, _ in scale * 10 }
+        guard abs(self) < 1e15 / scale else { return "\(self)" }
+        let scaled = Int64((self * scale).rounded())
+        guard digits > 0 else { return String(scaled) }
+        let (whole, rest) = scaled.magnitude.quotientAndRemainder(dividingBy: UInt64(scale))
+        let fraction = String(rest)
+        return (scaled < 0 ? "-" : "") + "\(whole)." + String(repeating: "0", count: digits - fraction.count) + fraction
+    }
+}

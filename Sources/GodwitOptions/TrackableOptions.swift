@@ -1,0 +1,236 @@
+public import ArgumentParser
+import FoundationEssentials
+public import TrackingCore
+
+/// What is carried, and at which resolutions.
+public struct TrackableOptions: ParsableArguments {
+    /// The ids.
+    @Option(help: ArgumentHelp("What this device carries: 1 to 128 bytes. Repeatable.", valueName: "id"))
+    public var trackable: [String] = []
+
+    /// The destination.
+    @Option(help: ArgumentHelp("Where it goes, in degrees.", valueName: "lat,lon"))
+    public var destination: Coordinate?
+
+    /// The distance below which it is near.
+    @Option(help: ArgumentHelp("Near the destination below this distance in metres.", valueName: "metres"))
+    public var proximity: Double?
+
+    /// The time to arrival below which it is near.
+    @Option(help: ArgumentHelp("Near the destination below this time to arrival in seconds.", valueName: "seconds"))
+    public var arrival: Double?
+
+    /// All four members of the resolution set.
+    @Option(
+        help: ArgumentHelp(
+            "The trackable's own resolution: accuracy (MINIMUM LOW BALANCED HIGH MAXIMUM), interval in ms, displacement in metres.",
+            valueName: "a/i/d"))
+    public var resolution: Resolution?
+
+    /// Far, nobody watching.
+    @Option(help: ArgumentHelp("Far from the destination, nobody watching.", valueName: "a/i/d"))
+    public var resolutionFar: Resolution?
+
+    /// Far, watched.
+    @Option(help: ArgumentHelp("Far from the destination, watched.", valueName: "a/i/d"))
+    public var resolutionFarWatched: Resolution?
+
+    /// Near, nobody watching.
+    @Option(help: ArgumentHelp("Near the destination, nobody watching.", valueName: "a/i/d"))
+    public var resolutionNear: Resolution?
+
+    /// Near, watched.
+    @Option(help: ArgumentHelp("Near the destination, watched.", valueName: "a/i/d"))
+    public var resolutionNearWatched: Resolution?
+
+    /// The battery threshold.
+    @Option(help: ArgumentHelp("Below this charge the interval is stretched; 0 to 100.", valueName: "percent"))
+    public var batteryThreshold: Double?
+
+    /// The multiplier of the interval below the battery threshold.
+    @Option(help: ArgumentHelp("What the interval is multiplied with below the threshold; 1 or more.", valueName: "x"))
+    public var lowBatteryMultiplier: Double?
+
+    /// The finest that may be asked.
+    @Option(help: ArgumentHelp("The finest that subscribers may ask for.", valueName: "a/i/d"))
+    public var floor: Resolution?
+
+    /// The rule of the update filter.
+    @Option(help: ArgumentHelp("Send when interval and displacement are reached (both), or one of them (either).", valueName: "rule"))
+    public var filter = FilterRule.both
+
+    /// The longest silence.
+    @Option(
+        help: ArgumentHelp(
+            "Send after this long even when nothing moves; 0 is never. Default: the larger of 60 s and 10 intervals.",
+            valueName: "seconds"))
+    public var maximumSilence: Double?
+
+    /// Made by the parser.
+    public init() {}
+
+    /// The flags that only make sense for a single trackable.
+    var single: TrackableSettings {
+        TrackableSettings(
+            destination: self.destination, proximity: self.proximity, arrival: self.arrival,
+            resolution: self.resolution, resolutionFar: self.resolutionFar,
+            resolutionFarWatched: self.resolutionFarWatched, resolutionNear: self.resolutionNear,
+            resolutionNearWatched: self.resolutionNearWatched, batteryThreshold: self.batteryThreshold,
+            lowBatteryMultiplier: self.lowBatteryMultiplier, floor: self.floor, filter: self.filter,
+            maximumSilence: self.maximumSilence)
+    }
+
+    /// What is carried: the flags for a single trackable, or the file's `trackables:`.
+    ///
+    /// - Throws: `ValidationError` that says what is ambiguous, missing or out of range.
+    public func settings(file: [String: Any]) throws -> [(TrackableID, TrackableSettings)] {
+        let listed = try TrackableSettings.list(file["trackables"])
+        let named = try self.trackable.map { try Self.id($0) }
+        let flags = self.single
+        if named.count + listed.count > 1, flags != TrackableSettings() {
+            throw ValidationError(
+                "\(named.count + listed.count) trackables are given, and it is ambiguous which of them the resolution flags mean; give each its own under the key 'trackables' of --config")
+        }
+        guard !(named.isEmpty && listed.isEmpty) else {
+            throw ValidationError("what is carried is missing: give --trackable ID, or the key 'trackables' in --config")
+        }
+        let all = named.map { ($0, flags) } + listed.map { ($0.0, named.isEmpty && listed.count == 1 && flags != TrackableSettings() ? flags : $0.1) }
+        if let twice = Dictionary(grouping: all, by: \.0).first(where: { $0.value.count > 1 })?.key {
+            throw ValidationError("the trackable '\(twice)' is given twice")
+        }
+        return all
+    }
+
+    static func id(_ text: String) throws -> TrackableID {
+        do throws(TrackingError) { return try TrackableID(text) } catch { throw ValidationError(error.message) }
+    }
+}
+
+/// The settings of one trackable, from flags or from the file.
+public struct TrackableSettings: Hashable, Sendable {
+    /// See ``TrackableOptions/destination``.
+    public var destination: Coordinate?
+    /// Metres.
+    public var proximity: Double?
+    /// Seconds.
+    public var arrival: Double?
+    /// All four members.
+    public var resolution: Resolution?
+    /// Far, nobody watching.
+    public var resolutionFar: Resolution?
+    /// Far, watched.
+    public var resolutionFarWatched: Resolution?
+    /// Near, nobody watching.
+    public var resolutionNear: Resolution?
+    /// Near, watched.
+    public var resolutionNearWatched: Resolution?
+    /// Percent.
+    public var batteryThreshold: Double?
+    /// 1 or more.
+    public var lowBatteryMultiplier: Double?
+    /// The finest that subscribers may ask for.
+    public var floor: Resolution?
+    /// The rule of the update filter.
+    public var filter = FilterRule.both
+    /// Seconds; 0 is never.
+    public var maximumSilence: Double?
+
+    /// The constraints that these settings make; `nil` when they say nothing of resolution, battery or proximity.
+    ///
+    /// - Throws: `ValidationError` for values out of range.
+    public func constraints(default: Resolution) throws -> ResolutionConstraints? {
+        let members = [self.resolutionFar, self.resolutionFarWatched, self.resolutionNear, self.resolutionNearWatched]
+        let saysNothing = members.allSatisfy { $0 == nil } && self.resolution == nil && self.proximity == nil
+            && self.arrival == nil && self.batteryThreshold == nil && self.lowBatteryMultiplier == nil && self.floor == nil
+        guard !saysNothing else { return nil }
+        if self.proximity ?? self.arrival != nil, self.destination == nil {
+            throw ValidationError("--proximity and --arrival need a --destination")
+        }
+        do throws(TrackingError) {
+            var set = ResolutionSet(all: self.resolution ?? `default`)
+            if self.resolution != nil || members.contains(where: { $0 != nil }) {
+                set = try ResolutionSet(
+                    farWithoutSubscriber: self.resolutionFar ?? self.resolution,
+                    farWithSubscriber: self.resolutionFarWatched ?? self.resolution,
+                    nearWithoutSubscriber: self.resolutionNear ?? self.resolution,
+                    nearWithSubscriber: self.resolutionNearWatched ?? self.resolution)
+            }
+            var threshold: ProximityThreshold?
+            if self.proximity != nil || self.arrival != nil {
+                threshold = try ProximityThreshold(
+                    spatial: self.proximity.map { Meters($0) }, temporal: self.arrival.map { .seconds($0) })
+            }
+            return try ResolutionConstraints(
+                resolutions: set, proximityThreshold: threshold, batteryLevelThreshold: self.batteryThreshold ?? 0,
+                lowBatteryMultiplier: self.lowBatteryMultiplier ?? 1, floor: self.floor)
+        } catch {
+            throw ValidationError(error.message)
+        }
+    }
+}
+
+// MARK: - The file's list
+
+extension TrackableSettings {
+    private static let keys: Set<String> = [
+        "id", "destination", "proximity", "arrival", "resolution", "resolution-far", "resolution-far-watched",
+        "resolution-near", "resolution-near-watched", "battery-threshold", "low-battery-multiplier", "floor", "filter",
+        "maximum-silence",
+    ]
+
+    /// Reads the key `trackables` of a configuration file.
+    ///
+    /// - Throws: `ValidationError` that names the key and the entry.
+    static func list(_ value: Any?) throws -> [(TrackableID, TrackableSettings)] {
+        guard let value else { return [] }
+        guard let entries = value as? [Any] else { throw ValidationError("the key 'trackables' must be a list") }
+        return try entries.enumerated().map { index, entry in
+            guard let entry = entry as? [String: Any] else {
+                throw ValidationError("entry \(index + 1) of 'trackables' must be a mapping with an 'id'")
+            }
+            return try self.entry(entry, "entry \(index + 1) of 'trackables'")
+        }
+    }
+
+    private static func entry(_ entry: [String: Any], _ place: String) throws -> (TrackableID, TrackableSettings) {
+        if let unknown = entry.keys.filter({ !self.keys.contains($0) }).min() {
+            throw ValidationError("\(place) has the unknown key '\(unknown)'")
+        }
+        guard let id = entry["id"] as? String ?? (entry["id"] as? Int).map(String.init) else {
+            throw ValidationError("\(place) has no 'id'")
+        }
+        var settings = TrackableSettings()
+        settings.destination = try self.value(entry, "destination", place)
+        settings.proximity = try self.number(entry, "proximity", place)
+        settings.arrival = try self.number(entry, "arrival", place)
+        settings.resolution = try self.value(entry, "resolution", place)
+        settings.resolutionFar = try self.value(entry, "resolution-far", place)
+        settings.resolutionFarWatched = try self.value(entry, "resolution-far-watched", place)
+        settings.resolutionNear = try self.value(entry, "resolution-near", place)
+        settings.resolutionNearWatched = try self.value(entry, "resolution-near-watched", place)
+        settings.batteryThreshold = try self.number(entry, "battery-threshold", place)
+        settings.lowBatteryMultiplier = try self.number(entry, "low-battery-multiplier", place)
+        settings.floor = try self.value(entry, "floor", place)
+        settings.filter = try self.value(entry, "filter", place) ?? .both
+        settings.maximumSilence = try self.number(entry, "maximum-silence", place)
+        return (try TrackableOptions.id(id), settings)
+    }
+
+    private static func value<Value: ExpressibleByArgument>(
+        _ entry: [String: Any], _ key: String, _ place: String
+    ) throws -> Value? {
+        guard let given = entry[key] else { return nil }
+        guard let text = given as? String, let value = Value(argument: text) else {
+            throw ValidationError("\(place): '\(key)' cannot be read; see the option --\(key)")
+        }
+        return value
+    }
+
+    private static func number(_ entry: [String: Any], _ key: String, _ place: String) throws -> Double? {
+        guard let given = entry[key] else { return nil }
+        guard let number = given as? Double ?? (given as? Int).map(Double.init) else {
+            throw ValidationError("\(place): '\(key)' must be a number")
+        }
+        return number
+    }
+}

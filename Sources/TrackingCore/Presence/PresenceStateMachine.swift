@@ -1,0 +1,268 @@
+/// A publisher or subscriber on a trackable, as another member sees it.
+public struct Member: Hashable, Sendable {
+    /// The trackable it is on.
+    public var trackable: TrackableID
+    /// The name of its connection.
+    public var client: ClientID
+    /// What it said of itself.
+    public var presence: Presence
+
+    /// Makes a member.
+    public init(trackable: TrackableID, client: ClientID, presence: Presence) {
+        self.trackable = trackable
+        self.client = client
+        self.presence = presence
+    }
+}
+
+/// Decides who is there: a member is present on a trackable while its presence message stands, its client is online, both
+/// name the same session, and the lease has not run out (docs/protocol.md, "Who is there").
+///
+/// It hears presences and livenesses of others; one's own client is not told to it.
+public struct PresenceStateMachine: Sendable {
+    /// What came of something heard.
+    public enum Change: Hashable, Sendable {
+        /// Listen to the liveness of this client from now on.
+        case watch(ClientID)
+        /// Its liveness is of no interest any more.
+        case unwatch(ClientID)
+        /// A member is present that was not.
+        case arrived(Member)
+        /// A present member says something new of itself, under the same session.
+        case changed(Member)
+        /// A member is gone.
+        case left(Member)
+        /// A presence was not taken in, because there are as many as this side can hold.
+        case full(ClientID)
+    }
+
+    /// How long a subscriber that vanished without a goodbye still counts.
+    public static let grace: Duration = .seconds(2)
+
+    private struct Key: Hashable, Sendable {
+        var trackable: TrackableID
+        var kind: MemberKind
+        var client: ClientID
+    }
+
+    private struct Run: Hashable, Sendable {
+        var session: SessionID
+        var connection: Int
+    }
+
+    private struct Client: Sendable {
+        /// The run that is online, and the lease it gave; nil when offline or unknown.
+        var online: (run: Run, lease: Duration)?
+        /// The run whose retained heartbeat was trusted already, or whose lease ran out: it needs a live one.
+        var usedUp: Run?
+        var presences: Set<Key> = []
+    }
+
+    private struct Ghost: Hashable, Sendable {
+        var key: Key
+        var session: SessionID
+    }
+
+    private enum Timer: Hashable, Sendable {
+        case lease(ClientID)
+        case confirmation(Key)
+        case grace(Ghost)
+    }
+
+    private let limit: Int
+    private var isConnected = false
+    private var clients: [ClientID: Client] = [:]
+    private var presences: [Key: Presence] = [:]
+    /// Those that were reported as arrived and not yet as left, by session.
+    private var present: [Key: [SessionID: Presence]] = [:]
+    private var timers = DeadlineQueue<Timer>()
+
+    /// Makes the view of one client program.
+    ///
+    /// - Parameter limit: The most presences held at once; further ones are refused, so that strangers cannot fill memory.
+    public init(limit: Int = 50_000) {
+        self.limit = limit
+    }
+
+    /// When ``timerFired(now:)`` has something to do; `nil` when never.
+    public var nextDeadline: MonotonicTime? { self.timers.next }
+
+    /// The members of one kind on a trackable that are present now.
+    public func members(of kind: MemberKind, on trackable: TrackableID) -> [Member] {
+        self.present.lazy.filter { $0.key.trackable == trackable && $0.key.kind == kind }.flatMap { key, sessions in
+            sessions.values.map { Member(trackable: trackable, client: key.client, presence: $0) }
+        }
+    }
+
+    /// Every publisher presence that stands on a trackable, believed or not.
+    public func standingPublishers(on trackable: TrackableID) -> [Presence] {
+        self.presences.filter { $0.key.trackable == trackable && $0.key.kind == .publisher }.map(\.value)
+    }
+
+    /// This side is connected: every known member gets one lease, and every presence until then to be seen again.
+    public mutating func connected(now: MonotonicTime) {
+        self.isConnected = true
+        for (id, client) in self.clients {
+            guard let online = client.online else { continue }
+            self.timers.set(.lease(id), deadline: now.advanced(by: online.lease))
+        }
+        for (key, presence) in self.presences {
+            self.timers.set(.confirmation(key), deadline: now.advanced(by: presence.lease))
+        }
+    }
+
+    /// This side is not connected: no lease runs, everyone stands as last known.
+    public mutating func disconnected() {
+        self.isConnected = false
+        self.timers = DeadlineQueue()
+    }
+
+    /// A presence arrived, or was cleared (`nil`).
+    public mutating func heard(
+        _ presence: Presence?, kind: MemberKind, on trackable: TrackableID, from client: ClientID, isRetained: Bool,
+        now: MonotonicTime
+    ) -> [Change] {
+        let key = Key(trackable: trackable, kind: kind, client: client)
+        guard let presence else { return self.cleared(key) }
+        guard self.presences[key] != nil || self.presences.count < self.limit else { return [.full(client)] }
+        var changes: [Change] = self.clients[client] == nil ? [.watch(client)] : []
+        self.presences[key] = presence
+        self.timers.remove(.confirmation(key))
+        self.clients[client, default: Client()].presences.insert(key)
+        if !isRetained {
+            self.believe(Run(session: presence.session, connection: presence.connection), presence.lease, client, now)
+        }
+        changes += self.review(client, now: now)
+        return changes
+    }
+
+    /// A liveness arrived, or was cleared (`nil`), which means offline.
+    public mutating func heard(
+        _ liveness: Liveness?, from client: ClientID, isRetained: Bool, now: MonotonicTime
+    ) -> [Change] {
+        guard let known = self.clients[client] else { return [] }
+        guard let liveness else {
+            self.clients[client]?.online = nil
+            return self.review(client, now: now)
+        }
+        let run = Run(session: liveness.session, connection: liveness.connection)
+        switch liveness.status {
+        case .online(let lease):
+            if isRetained {
+                guard known.usedUp != run, known.online?.run != run else { return [] }
+                self.clients[client]?.usedUp = run
+            }
+            self.believe(run, lease, client, now, isRetained: isRetained)
+        case .offline:
+            // A late will never beats a fast reconnect.
+            guard let online = known.online, online.run.session == run.session,
+                run.connection >= online.run.connection
+            else { return [] }
+            self.clients[client]?.online = nil
+        }
+        return self.review(client, now: now)
+    }
+
+    /// The next deadline has come, or another reason to look.
+    public mutating func timerFired(now: MonotonicTime) -> [Change] {
+        guard self.isConnected else { return [] }
+        var changes: [Change] = []
+        for timer in self.timers.popExpired(now: now) {
+            switch timer {
+            case .lease(let client):
+                // From now on only a live heartbeat brings this run back: a ghost stays gone.
+                let run = self.clients[client]?.online?.run
+                self.clients[client]?.usedUp = run
+                self.clients[client]?.online = nil
+                changes += self.review(client, now: now, isAtOnce: true)
+            case .confirmation(let key):
+                changes += self.cleared(key)
+            case .grace(let ghost):
+                changes += self.bury(ghost)
+            }
+        }
+        return changes
+    }
+
+    /// No longer interested in this trackable; forgets its members without a word about them.
+    public mutating func forget(_ trackable: TrackableID) -> [Change] {
+        var changes: [Change] = []
+        for key in self.presences.keys where key.trackable == trackable {
+            changes += self.cleared(key)
+        }
+        return changes.filter { if case .unwatch = $0 { true } else { false } }
+    }
+
+    // MARK: - Steps
+
+    /// A heartbeat of this run counts from now on, unless a later connection of the same session is known.
+    private mutating func believe(
+        _ run: Run, _ lease: Duration, _ id: ClientID, _ now: MonotonicTime, isRetained: Bool = false
+    ) {
+        if let online = self.clients[id]?.online, online.run.session == run.session,
+            run.connection < online.run.connection
+        {
+            return
+        }
+        self.clients[id]?.online = (run, lease)
+        if !isRetained { self.clients[id]?.usedUp = nil }
+        if self.isConnected { self.timers.set(.lease(id), deadline: now.advanced(by: lease)) }
+    }
+
+    private mutating func cleared(_ key: Key) -> [Change] {
+        self.timers.remove(.confirmation(key))
+        self.presences[key] = nil
+        var changes: [Change] = []
+        for session in (self.present[key] ?? [:]).keys {
+            changes += self.bury(Ghost(key: key, session: session))
+        }
+        guard self.clients[key.client]?.presences.remove(key) != nil else { return changes }
+        if self.clients[key.client]?.presences.isEmpty == true {
+            self.clients[key.client] = nil
+            self.timers.remove(.lease(key.client))
+            changes.append(.unwatch(key.client))
+        }
+        return changes
+    }
+
+    private mutating func bury(_ ghost: Ghost) -> [Change] {
+        self.timers.remove(.grace(ghost))
+        guard let presence = self.present[ghost.key]?.removeValue(forKey: ghost.session) else { return [] }
+        if self.present[ghost.key]?.isEmpty == true { self.present[ghost.key] = nil }
+        return [.left(Member(trackable: ghost.key.trackable, client: ghost.key.client, presence: presence))]
+    }
+
+    /// Compares who is present with who was, for everything this client is on.
+    private mutating func review(_ id: ClientID, now: MonotonicTime, isAtOnce: Bool = false) -> [Change] {
+        guard let client = self.clients[id] else { return [] }
+        if client.online == nil { self.timers.remove(.lease(id)) }
+        var changes: [Change] = []
+        for key in client.presences {
+            guard let presence = self.presences[key] else { continue }
+            let isPresent = client.online?.run.session == presence.session
+            if isPresent { changes += self.appeared(key, presence) }
+            for session in (self.present[key] ?? [:]).keys where !(isPresent && session == presence.session) {
+                changes += self.vanished(Ghost(key: key, session: session), now: now, isAtOnce: isAtOnce)
+            }
+        }
+        return changes
+    }
+
+    private mutating func appeared(_ key: Key, _ presence: Presence) -> [Change] {
+        self.timers.remove(.grace(Ghost(key: key, session: presence.session)))
+        let member = Member(trackable: key.trackable, client: key.client, presence: presence)
+        switch self.present[key, default: [:]].updateValue(presence, forKey: presence.session) {
+        case nil: return [.arrived(member)]
+        case presence: return []
+        case .some: return [.changed(member)]
+        }
+    }
+
+    private mutating func vanished(_ ghost: Ghost, now: MonotonicTime, isAtOnce: Bool) -> [Change] {
+        guard ghost.key.kind == .subscriber, !isAtOnce else { return self.bury(ghost) }
+        if !self.timers.contains(.grace(ghost)) {
+            self.timers.set(.grace(ghost), deadline: now.advanced(by: Self.grace))
+        }
+        return []
+    }
+}

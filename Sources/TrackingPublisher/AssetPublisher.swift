@@ -1,0 +1,233 @@
+public import Logging
+public import ServiceLifecycle
+public import TrackingCore
+import Synchronization
+import TrackingRuntime
+
+/// Carries trackables: feeds every fix through the resolution's filter and keeps the world informed.
+///
+///     let publisher = AssetPublisher(configuration: configuration, transport: transport)
+///     publisher.add(Trackable(try TrackableID("van-7")))
+///     try await publisher.run()          // in a task or a ServiceGroup; publisher.publish(fix) feeds it
+///
+/// Nothing here fails because of the network: only ``states`` tell.
+public final class AssetPublisher<Transport: MessageTransport>: Service {
+    private let configuration: PublisherConfiguration
+    private let transport: Transport
+    private let policy: any ResolutionPolicy
+    private let logger: Logger
+    private let clock = DeviceClock()
+    private let mailbox = Mailbox<PublisherStateMachine.Event>()
+    private let stateChanges = Broadcast<TrackableStateChange>(buffer: 1024)
+    private let captures = Broadcast<CapturedFix>(buffer: 4096)
+    private let resolutionChanges = Broadcast<TrackableResolutionChange>(buffer: 1024)
+    private let sensor = Broadcast<Resolution>(buffer: 1)
+    private let connections = Broadcast<Disconnection?>(buffer: 64)
+    private let shared = Mutex(Shared())
+
+    private struct Shared {
+        var active: TrackableID?
+        var states: [TrackableID: PublisherState] = [:]
+        var sensor: Resolution?
+        var failure: TrackingError?
+        var badMessages = 0
+    }
+
+    /// Makes a publisher that carries nothing yet.
+    ///
+    /// - Parameters:
+    ///   - transport: The connection; it is run and closed by this publisher.
+    ///   - policy: What decides resolutions; a policy of one's own sees the same snapshot.
+    public init(
+        configuration: PublisherConfiguration, transport: Transport,
+        policy: any ResolutionPolicy = DefaultResolutionPolicy(), logger: Logger = Logger(label: "godwit.publisher")
+    ) {
+        self.configuration = configuration
+        self.transport = transport
+        self.policy = policy
+        self.logger = logger
+    }
+
+    // MARK: - What is carried
+
+    /// Carries a trackable from now on; nothing happens when it is carried already.
+    public func add(_ trackable: Trackable) { self.mailbox.post(.add(trackable)) }
+
+    /// Carries a trackable and makes it the active one.
+    public func track(_ trackable: Trackable) {
+        self.shared.withLock { $0.active = trackable.id }
+        self.add(trackable)
+    }
+
+    /// Carries it with another destination, other constraints or another filter.
+    public func change(_ trackable: Trackable) { self.mailbox.post(.change(trackable)) }
+
+    /// Takes leave of a trackable: its presence and resolution are withdrawn, its last position stays.
+    public func remove(_ id: TrackableID) {
+        self.shared.withLock { if $0.active == id { $0.active = nil } }
+        self.mailbox.post(.remove(id))
+    }
+
+    /// The trackable that was given to ``track(_:)`` last and not removed since.
+    public var active: TrackableID? { self.shared.withLock { $0.active } }
+
+    /// The state of a trackable; `nil` when it is not carried.
+    public func state(of id: TrackableID) -> PublisherState? { self.shared.withLock { $0.states[id] } }
+
+    // MARK: - What goes in
+
+    /// A position; returns when it was captured and everything sent so far was acknowledged, on a connection that stands.
+    /// For recordings that are read faster than they were made, so that nothing is passed over.
+    public func publishAndWait(_ fix: Location, raw: Location? = nil) async {
+        await self.mailbox.postAndWait(.fix(fix, raw: raw ?? fix))
+    }
+
+    /// A position; returns at once.
+    public func publish(_ fix: Location, raw: Location? = nil) { self.mailbox.post(.fix(fix, raw: raw ?? fix)) }
+
+    /// The battery's charge in percent, 0…100; `nil` is unknown.
+    public func batteryRead(_ percent: Double?) { self.mailbox.post(.battery(percent)) }
+
+    /// Something to tell everyone who listens to the trackables' events.
+    public func tell(_ kind: TrackingEvent.Kind, _ detail: [String: TrackingEvent.DetailValue] = [:]) {
+        self.mailbox.post(.notice(kind, detail))
+    }
+
+    /// No more fixes will come: the last one goes out, everything is acknowledged, presences are withdrawn and ``run()``
+    /// returns; at the latest `within` from now, where it is given.
+    public func finish(within limit: Duration? = nil) {
+        self.mailbox.post(.stop(by: limit.map { self.clock.moment.now.advanced(by: $0) }))
+    }
+
+    // MARK: - What comes out
+
+    /// Every change of a trackable's state, with the reason where there is one.
+    public var states: AsyncStream<TrackableStateChange> { self.stateChanges.listen() }
+    /// Every fix, sent or not, and what became of it.
+    public var fixes: AsyncStream<CapturedFix> { self.captures.listen() }
+    /// Every change of a trackable's resolution, and why.
+    public var resolutions: AsyncStream<TrackableResolutionChange> { self.resolutionChanges.listen() }
+    /// What is asked of the source, from now on.
+    public var sensorResolutions: AsyncStream<Resolution> { self.sensor.listen() }
+    /// The connection: `nil` when it was made, else why it is not there.
+    public var connectionChanges: AsyncStream<Disconnection?> { self.connections.listen() }
+    /// What is asked of the source now.
+    public var sensorResolution: Resolution? { self.shared.withLock { $0.sensor } }
+    /// How many messages could not be read.
+    public var badMessages: Int { self.shared.withLock { $0.badMessages } }
+
+    // MARK: - Running
+
+    /// Runs until ``finish(within:)``, a graceful shutdown, or cancellation. Call it once.
+    ///
+    /// - Throws: `takenOver` when another program uses the client id.
+    public func run() async throws {
+        await withGracefulShutdownHandler {
+            await withDiscardingTaskGroup { group in
+                group.addTask { await self.transport.run() }
+                group.addTask {
+                    for await events in self.transport.events {
+                        for event in events { self.mailbox.post(.transport(event)) }
+                    }
+                    self.mailbox.post(.stop(by: self.clock.moment.now))
+                }
+                await self.decide(&group)
+                group.cancelAll()
+            }
+        } onGracefulShutdown: {
+            self.finish(within: .seconds(5))
+        }
+        self.end()
+        if let failure = self.shared.withLock({ $0.failure }) { throw failure }
+    }
+
+    /// The machine is a local variable: nobody else can touch it.
+    private func decide(_ group: inout DiscardingTaskGroup) async {
+        var machine = PublisherStateMachine(
+            configuration: self.configuration, policy: self.policy, seed: UInt64.random(in: .min ... .max))
+        var alarm = Alarm()
+        var waiting: [CheckedContinuation<Void, Never>] = []
+        for await envelope in self.mailbox.envelopes {
+            let moment = self.clock.moment
+            for action in machine.happened(envelope.event, at: moment) { self.perform(action) }
+            if let receipt = envelope.receipt { waiting.append(receipt) }
+            if machine.isReadyForFix || machine.hasFailed {
+                for receipt in waiting { receipt.resume() }
+                waiting = []
+            }
+            if machine.isClosed { break }
+            if let deadline = alarm.arm(machine.nextDeadline, now: moment.now) {
+                group.addTask {
+                    await self.clock.sleep(until: deadline)
+                    self.mailbox.post(.timer)
+                }
+            }
+        }
+        for receipt in waiting { receipt.resume() }
+        await self.mailbox.close()
+    }
+
+    private func perform(_ action: PublisherStateMachine.Action) {
+        switch action {
+        case .send(let commands):
+            self.transport.send(commands)
+        case .useSensorResolution(let resolution):
+            self.shared.withLock { $0.sensor = resolution }
+            self.sensor.tell(resolution)
+        case .stateChanged(let id, let state, let reason):
+            self.shared.withLock {
+                $0.states[id] = state
+                if state == .failed { $0.failure = reason }
+            }
+            self.logger.debug("state", metadata: ["trackable": "\(id)", "state": "\(state.rawValue)"])
+            self.stateChanges.tell(TrackableStateChange(trackable: id, state: state, reason: reason))
+        case .captured(let id, let fix, let verdict):
+            self.captures.tell(CapturedFix(trackable: id, fix: fix, verdict: verdict))
+        case .resolutionChanged(let id, let inForce):
+            self.resolutionChanges.tell(TrackableResolutionChange(trackable: id, inForce: inForce))
+        case .badMessage(let topic, let error):
+            self.shared.withLock { $0.badMessages += 1 }
+            self.logger.warning("message skipped", metadata: ["topic": "\(topic)", "reason": "\(error)"])
+        case .connectionChanged(let disconnection):
+            self.connections.tell(disconnection)
+        case .removed(let id):
+            self.shared.withLock { $0.states[id] = nil }
+        }
+    }
+
+    private func end() {
+        self.stateChanges.finish()
+        self.captures.finish()
+        self.resolutionChanges.finish()
+        self.sensor.finish()
+        self.connections.finish()
+    }
+}
+
+/// A trackable's state changed.
+public struct TrackableStateChange: Hashable, Sendable {
+    /// Which trackable.
+    public let trackable: TrackableID
+    /// Its state now.
+    public let state: PublisherState
+    /// Why, where there is something to say.
+    public let reason: TrackingError?
+}
+
+/// A fix was captured.
+public struct CapturedFix: Hashable, Sendable {
+    /// For which trackable.
+    public let trackable: TrackableID
+    /// The fix, with its name in the stream.
+    public let fix: Location
+    /// Whether it is sent on the live lane, and if not, why.
+    public let verdict: LocationFilter.Verdict
+}
+
+/// A trackable's resolution, or a reason for it, changed.
+public struct TrackableResolutionChange: Hashable, Sendable {
+    /// Which trackable.
+    public let trackable: TrackableID
+    /// The resolution in force, and why.
+    public let inForce: ResolutionInForce
+}

@@ -1,0 +1,109 @@
+import TrackingCore
+
+/// Decides what goes out next on one lane of one trackable: at most one update is in flight, the newest that passed the
+/// filter waits behind it, and what was not sent rides along with the next one.
+struct LiveLane: Hashable, Sendable {
+    /// Which fixes are sent.
+    var filter: LocationFilter
+    /// The last update that went out, to be published again when nothing else is.
+    private(set) var last: LocationUpdate?
+    /// What was not sent by itself, in order of capture.
+    private var skipped: [Location] = []
+    private var inFlight: LocationUpdate?
+    private var waiting: Location?
+    private var lastSending: MonotonicTime?
+
+    init(filter: LocationFilter) {
+        self.filter = filter
+    }
+
+    /// Nothing is on its way or waits to be.
+    var isIdle: Bool { self.inFlight == nil && self.waiting == nil }
+
+    /// When an update must go out even if nothing moves; `nil` when never.
+    var silenceDeadline: MonotonicTime? {
+        let silence = self.filter.effectiveMaximumSilence
+        guard silence > .zero, let lastSending = self.lastSending, self.isIdle else { return nil }
+        return lastSending.advanced(by: silence)
+    }
+
+    /// A captured fix; it is sent, waits or is kept to ride along.
+    mutating func captured(_ fix: Location, now: MonotonicTime, wallClock: UnixTime?) -> LocationFilter.Verdict {
+        let verdict = self.filter.consider(fix, now: now, wallClock: wallClock)
+        if verdict.isSent {
+            if let replaced = self.waiting { self.skip(replaced) }
+            self.waiting = fix
+        } else {
+            self.skip(fix)
+        }
+        return verdict
+    }
+
+    /// The update to publish now; `nil` while one is in flight or none waits.
+    mutating func next(now: MonotonicTime) -> LocationUpdate? {
+        guard self.inFlight == nil, let location = self.waiting else { return nil }
+        self.waiting = nil
+        let update = LocationUpdate(location: location, skipped: self.takeSkipped(before: location))
+        self.filter.sent(location, now: now)
+        return self.launch(update, now: now)
+    }
+
+    /// The last update once more, unchanged: for those who just came, and when it has been silent for too long.
+    mutating func again(now: MonotonicTime) -> LocationUpdate? {
+        guard self.isIdle, let last = self.last else { return nil }
+        return self.launch(last, now: now)
+    }
+
+    /// It has been silent for too long: the newest fix that was kept back goes out.
+    mutating func endSilence() {
+        guard self.isIdle, let newest = self.skipped.last, newest.time >= self.last?.location.time ?? newest.time else {
+            return
+        }
+        self.waiting = self.skipped.removeLast()
+    }
+
+    /// No more fixes will come: the newest one goes out whatever the filter said, and takes along what was not sent.
+    mutating func finish() {
+        guard self.waiting == nil, let newest = self.skipped.popLast() else { return }
+        self.waiting = newest
+    }
+
+    /// The broker took the update in flight.
+    mutating func acknowledged() { self.inFlight = nil }
+
+    /// The update in flight was not taken: it waits again, or rides along where a newer one waits already.
+    mutating func failed() {
+        guard let lost = self.inFlight else { return }
+        self.inFlight = nil
+        self.skipped = lost.skipped + self.skipped
+        if self.waiting == nil, lost.location.seq != nil {
+            self.waiting = lost.location
+        } else {
+            self.skip(lost.location)
+        }
+    }
+
+    private mutating func launch(_ update: LocationUpdate, now: MonotonicTime) -> LocationUpdate {
+        self.inFlight = update
+        self.last = update
+        self.lastSending = now
+        return update
+    }
+
+    private mutating func skip(_ fix: Location) {
+        // Nearly always the newest, so this looks at one element.
+        let place = self.skipped.lastIndex { $0.seq ?? 0 <= fix.seq ?? 0 }.map { $0 + 1 } ?? 0
+        self.skipped.insert(fix, at: place)
+        // An amortised cut: dropping from the front of an array costs its length.
+        if self.skipped.count > 2 * LocationUpdate.maximumSkipped {
+            self.skipped.removeFirst(self.skipped.count - LocationUpdate.maximumSkipped)
+        }
+    }
+
+    private mutating func takeSkipped(before location: Location) -> [Location] {
+        let end = self.skipped.firstIndex { $0.seq ?? 0 > location.seq ?? 0 } ?? self.skipped.endIndex
+        let taken = self.skipped[..<end].suffix(LocationUpdate.maximumSkipped)
+        self.skipped.removeSubrange(..<end)
+        return Array(taken)
+    }
+}

@@ -1,0 +1,46 @@
+public import TrackingCore
+
+/// What a publisher is told once.
+public struct PublisherConfiguration: Hashable, Sendable {
+    /// The name of the connection; the same one the transport uses.
+    public var client: ClientID
+    /// This run of the program.
+    public var session: SessionID
+    /// Where in the broker's tree the topics live.
+    public var topicRoot = TopicRoot.standard
+    /// How long others believe a heartbeat; whole seconds, 1…86,400.
+    public var lease: Duration = .seconds(90)
+    /// The resolution of trackables without constraints that nobody asks anything of.
+    public var defaultResolution = Resolution.standard
+    /// The finest that strangers may ask of this device; a trackable's constraints may say otherwise.
+    public var floor: Resolution?
+    /// A constant resolution of the receiver, in place of the finest that the trackables call for.
+    public var sensorResolution: Resolution?
+    /// Whether positions also go out as the receiver told them, on the raw lane.
+    public var sendsRawLocations = false
+    /// Whether the client id was drawn for this run alone, so that an orderly goodbye leaves nothing behind.
+    public var isClientRandom = false
+
+    /// Makes a configuration with the defaults above.
+    public init(client: ClientID, session: SessionID) {
+        self.client = client
+        self.session = session
+    }
+}
+
+/// One thing that the publisher carries.
+public struct Trackable: Hashable, Sendable {
+    /// Its name.
+    public var id: TrackableID
+    /// Where it goes; without one it is never near.
+    public var destination: Coordinate?
+    /// Its own resolutions, thresholds and floor; without them only requests and the default count.
+    public var constraints: ResolutionConstraints?
+    /// Which of the two distances between updates must be reached.
+    public var filter = FilterRule.both
+    /// The longest time without an update; `nil` is the larger of 60 s and ten intervals, zero is never.
+    public var maximumSilence: Duration?
+
+    /// Makes a trackable without destination and constraints.
+    public init(_ id: TrackableID) { self.id = id }
+}

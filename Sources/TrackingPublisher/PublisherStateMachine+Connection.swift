@@ -1,0 +1,156 @@
+import TrackingCore
+
+/// What the connection tells, and what is said on it.
+extension PublisherStateMachine {
+    mutating func happened(_ event: TransportEvent, at moment: Moment) -> [Action] {
+        switch event {
+        case .connected(let connection, _):
+            return self.connected(connection, at: moment)
+        case .disconnected(let disconnection):
+            return self.disconnected(disconnection)
+        case .received(let message):
+            return self.received(message, at: moment)
+        case .published(let token, let refusal):
+            return self.published(token, refusal, at: moment)
+        case .subscribed(let token, let refusals):
+            return self.subscribed(token, refusals, at: moment)
+        }
+    }
+
+    /// The own liveness is read first; what follows in the same breath tells, once answered, that it was.
+    private mutating func connected(_ connection: Int, at moment: Moment) -> [Action] {
+        self.session.connected(connection: connection)
+        self.presence.connected(now: moment.now)
+        let own: [TopicFilter] = [.topic(.liveness(self.session.client))]
+        let all = self.assets.values.filter { $0.failure == nil }.flatMap { Self.filters($0.trackable.id) }
+        let watched = self.watched.map { TopicFilter.topic(.liveness($0)) }
+        return [.connectionChanged(nil), self.subscribe(own, .other), self.subscribe(all + watched + own, .settle)]
+    }
+
+    private mutating func disconnected(_ disconnection: Disconnection) -> [Action] {
+        self.session.disconnected()
+        self.presence.disconnected()
+        self.outstanding = [:]
+        self.isClosed = disconnection.retry == nil
+        for id in self.assets.keys {
+            self.assets[id]?.connectionLost()
+            self.timers.remove(.announce(id))
+        }
+        return [.connectionChanged(disconnection)] + self.states(reason: disconnection.reason)
+    }
+
+    private mutating func subscribed(
+        _ token: TransportToken, _ refusals: [TrackingError?], at moment: Moment
+    ) -> [Action] {
+        guard let purpose = self.outstanding.removeValue(forKey: token) else { return [] }
+        switch purpose {
+        case .settle:
+            guard self.session.settled(now: moment.now) else { return self.takenOver() }
+            var actions = [self.publish(.liveness(self.session.client), MessageCodec.encode(self.session.birth))]
+            for id in self.assets.keys { actions += self.enter(id, at: moment) }
+            return actions
+        case .adding(let id):
+            if let refusal = refusals.compactMap({ $0 }).first { return self.refused(id, refusal, at: moment) }
+            return self.session.isAnnounced ? self.enter(id, at: moment) : []
+        case .update, .raw, .presence, .other:
+            return []
+        }
+    }
+
+    private mutating func takenOver() -> [Action] {
+        let error = TrackingError(
+            .takenOver,
+            "another program uses the client id '\(self.session.client)'; give each program its own --client-id")
+        for id in self.assets.keys { self.assets[id]?.failure = error }
+        return self.states(reason: error) + [.send([.close(within: .zero)])]
+    }
+
+    private mutating func published(_ token: TransportToken, _ refusal: TrackingError?, at moment: Moment) -> [Action] {
+        guard let purpose = self.outstanding.removeValue(forKey: token) else { return [] }
+        switch purpose {
+        case .update(let id):
+            guard let refusal else {
+                self.assets[id]?.lane.acknowledged()
+                self.assets[id]?.isUpdateAcknowledged = true
+                return self.states(reason: nil)
+            }
+            self.assets[id]?.lane.failed()
+            return self.refused(id, refusal, at: moment)
+        case .raw(let id):
+            // A refused raw lane is no reason to hold back the position itself.
+            self.assets[id]?.rawLane?.acknowledged()
+            return []
+        case .presence(let id):
+            return refusal.map { self.refused(id, $0, at: moment) } ?? []
+        case .settle, .adding, .other:
+            return []
+        }
+    }
+
+    /// The broker's rules forbid this trackable: it is tried again later, and only its state tells.
+    private mutating func refused(_ id: TrackableID, _ error: TrackingError, at moment: Moment) -> [Action] {
+        self.assets[id]?.refused(error, now: moment.now)
+        if let retryAt = self.assets[id]?.refusal?.retryAt { self.timers.set(.retry(id), deadline: retryAt) }
+        return self.states(reason: error)
+    }
+
+    // MARK: - Receiving
+
+    private mutating func received(_ message: IncomingMessage, at moment: Moment) -> [Action] {
+        do throws(TrackingError) {
+            guard let topic = self.configuration.topicRoot.topic(message.topic) else { return [] }
+            return try self.received(topic, message, at: moment)
+        } catch {
+            self.badMessages += 1
+            return [.badMessage(topic: message.topic, error)]
+        }
+    }
+
+    private mutating func received(
+        _ topic: Topic, _ message: IncomingMessage, at moment: Moment
+    ) throws(TrackingError) -> [Action] {
+        let payload = message.payload.isEmpty ? nil : message.payload
+        switch topic {
+        case .liveness(let client):
+            let liveness = try payload.map { (bytes) throws(TrackingError) in try MessageCodec.decodeLiveness(bytes) }
+            return self.heard(liveness, from: client, isRetained: message.isRetained, at: moment)
+        case .publisher(let id, let client):
+            let presence = try Self.presence(payload, .publisher)
+            return self.heard(presence, .publisher, on: id, from: client, isRetained: message.isRetained, at: moment)
+        case .subscriber(let id, let client):
+            let presence = try Self.presence(payload, .subscriber)
+            return self.heard(presence, .subscriber, on: id, from: client, isRetained: message.isRetained, at: moment)
+        case .request(let id, let client):
+            let request = try payload.map { (bytes) throws(TrackingError) in try MessageCodec.decodeRequest(bytes) }
+            return self.requested(request, on: id, by: client, at: moment)
+        case .location, .raw, .history, .resolution, .trip, .event, .ack, .command:
+            return []
+        }
+    }
+
+    static func presence(_ payload: ArraySlice<UInt8>?, _ kind: MemberKind) throws(TrackingError) -> Presence? {
+        guard let payload else { return nil }
+        let presence = try MessageCodec.decodePresence(payload)
+        guard presence.kind == kind else {
+            throw TrackingError(
+                .invalidPayload, "type is \(presence.kind.rawValue), but the topic is that of a \(kind.rawValue)")
+        }
+        return presence
+    }
+
+    // MARK: - Sending
+
+    mutating func subscribe(_ filters: [TopicFilter], _ purpose: Purpose) -> Action {
+        let paths = filters.map { self.configuration.topicRoot.path($0) }
+        return .send([.subscribe(paths, self.token(purpose))])
+    }
+
+    mutating func publish(_ topic: Topic, _ payload: [UInt8], _ purpose: Purpose = .other) -> Action {
+        let message = OutgoingMessage(
+            topic: self.configuration.topicRoot.path(topic), payload: payload, isRetained: topic.isRetained)
+        return .send([.publish(message, self.token(purpose))])
+    }
+
+    /// What a publisher listens to about one of its trackables.
+    static func filters(_ id: TrackableID) -> [TopicFilter] { [.publishers(id), .subscribers(id), .requests(id)] }
+}

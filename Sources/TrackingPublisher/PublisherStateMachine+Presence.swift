@@ -1,0 +1,120 @@
+import TrackingCore
+
+/// Who else is on the trackables, and what they ask.
+extension PublisherStateMachine {
+    mutating func heard(
+        _ liveness: Liveness?, from client: ClientID, isRetained: Bool, at moment: Moment
+    ) -> [Action] {
+        guard client == self.session.client else {
+            return self.apply(
+                self.presence.heard(liveness, from: client, isRetained: isRetained, now: moment.now), at: moment)
+        }
+        guard self.session.heardOwn(liveness) else { return self.states(reason: nil) }
+        return [self.publish(.liveness(client), MessageCodec.encode(self.session.birth))]
+    }
+
+    mutating func heard(
+        _ presence: Presence?, _ kind: MemberKind, on id: TrackableID, from client: ClientID, isRetained: Bool,
+        at moment: Moment
+    ) -> [Action] {
+        guard client == self.session.client else {
+            return self.apply(
+                self.presence.heard(
+                    presence, kind: kind, on: id, from: client, isRetained: isRetained, now: moment.now),
+                at: moment)
+        }
+        // A message under one's own client id never counts as another publisher.
+        guard kind == .publisher, let presence, presence.session == self.session.session,
+            presence.connection == self.session.connection
+        else { return [] }
+        self.assets[id]?.isPresenceConfirmed = true
+        return self.states(reason: nil)
+    }
+
+    mutating func apply(_ changes: [PresenceStateMachine.Change], at moment: Moment) -> [Action] {
+        var actions: [Action] = []
+        for change in changes {
+            switch change {
+            case .watch(let client):
+                self.watched.insert(client)
+                actions.append(self.subscribe([.topic(.liveness(client))], .other))
+            case .unwatch(let client):
+                self.watched.remove(client)
+                let path = self.configuration.topicRoot.path(.liveness(client))
+                actions.append(.send([.unsubscribe([path])]))
+            case .full(let client):
+                let error = TrackingError(.refused, "too many members: the presence of '\(client)' was not taken in")
+                actions.append(.badMessage(topic: self.configuration.topicRoot.path(.liveness(client)), error))
+            case .arrived(let member), .changed(let member), .left(let member):
+                actions += self.membersChanged(change, member, at: moment)
+            }
+        }
+        return actions
+    }
+
+    private mutating func membersChanged(
+        _ change: PresenceStateMachine.Change, _ member: Member, at moment: Moment
+    ) -> [Action] {
+        let id = member.trackable
+        guard self.assets[id] != nil else { return [] }
+        guard member.presence.kind == .subscriber else { return self.compareOwners(member, change, at: moment) }
+        let subscriber = SubscriberID(client: member.client, session: member.presence.session)
+        switch change {
+        case .arrived:
+            // Announced again at a random moment: brokers may not deliver retained messages to those who come.
+            let wait = Duration.milliseconds(Int.random(in: 0..<1000, using: &self.random))
+            self.timers.set(.announce(id), deadline: moment.now.advanced(by: wait))
+            var actions = self.reconsider(id, .subscriberArrived(subscriber), at: moment)
+            if let resolution = self.requests[id]?[subscriber] {
+                actions += self.reconsider(id, .requested(subscriber, resolution), at: moment)
+            }
+            return actions
+        case .left:
+            // A request that outlives its subscriber is forgotten with it; should it return, it asks again.
+            self.requests[id]?[subscriber] = nil
+            return self.reconsider(id, .subscriberLeft(subscriber), at: moment)
+        case .changed, .watch, .unwatch, .full:
+            return []
+        }
+    }
+
+    mutating func requested(
+        _ request: ResolutionRequest?, on id: TrackableID, by client: ClientID, at moment: Moment
+    ) -> [Action] {
+        guard let asset = self.assets[id] else { return [] }
+        guard let request else {
+            var actions: [Action] = []
+            let dropped = (self.requests[id] ?? [:]).keys.filter { $0.client == client }
+            for subscriber in dropped {
+                self.requests[id]?[subscriber] = nil
+                actions += self.reconsider(id, .requestDropped(subscriber), at: moment)
+            }
+            return actions
+        }
+        let subscriber = SubscriberID(client: client, session: request.session)
+        guard self.requests[id, default: [:]].count < Self.maximumRequests else { return [] }
+        self.requests[id, default: [:]][subscriber] = request.resolution
+        // From someone not present it takes effect when that presence arrives.
+        guard asset.funnel.isPresent(subscriber) else { return [] }
+        return self.reconsider(id, .requested(subscriber, request.resolution), at: moment)
+    }
+
+    /// The publisher with the latest `since` owns the trackable; a tie goes to the greater session id.
+    private mutating func compareOwners(
+        _ other: Member, _ change: PresenceStateMachine.Change, at moment: Moment
+    ) -> [Action] {
+        let id = other.trackable
+        if case .left = change { return [] }
+        guard let since = self.assets[id]?.since, self.assets[id]?.failure == nil else { return [] }
+        let theirs = (other.presence.since, other.presence.session)
+        guard theirs > (since, self.session.session) else { return [] }
+        let error = TrackingError(
+            .takenOver, "another publisher, '\(other.client)', carries '\(id)' since later; remove it there or here")
+        let detail: [String: TrackingEvent.DetailValue] = ["client": .text(other.client.rawValue)]
+        var actions = self.tell(.collision, detail, of: id, at: moment)
+        actions.append(self.publish(.publisher(id, self.session.client), []))
+        self.assets[id]?.failure = error
+        self.timers.remove(.silence(id))
+        return actions + self.states(reason: error)
+    }
+}

@@ -1,0 +1,177 @@
+import TrackingCore
+
+/// What moves on by itself: announcements, updates, heartbeats, silence, leave-taking.
+extension PublisherStateMachine {
+    /// A trackable begins on this connection: the standing publishers were read, so it can be announced.
+    mutating func enter(_ id: TrackableID, at moment: Moment) -> [Action] {
+        guard let asset = self.assets[id], asset.failure == nil, asset.refusal == nil else { return [] }
+        let since = asset.since ?? self.since(for: id, at: moment)
+        self.assets[id]?.since = since
+        return self.announce(id, at: moment)
+    }
+
+    /// The greater of the own clock and a little after the latest publisher that stands.
+    private func since(for id: TrackableID, at moment: Moment) -> UnixTime {
+        let latest = self.presence.standingPublishers(on: id).map(\.since).max()
+        return max(moment.wall, latest.map { UnixTime($0.seconds + 0.001) } ?? moment.wall)
+    }
+
+    /// Presence, the resolution in force and the last update.
+    private mutating func announce(_ id: TrackableID, at moment: Moment) -> [Action] {
+        guard let asset = self.assets[id], let since = asset.since, asset.failure == nil else { return [] }
+        let presence = Presence(
+            kind: .publisher, session: self.session.session, connection: self.session.connection,
+            lease: self.session.lease, since: since, stream: asset.stream,
+            rawLocations: self.configuration.sendsRawLocations)
+        var actions = [
+            self.publish(.publisher(id, self.session.client), MessageCodec.encode(presence), .presence(id))
+        ]
+        self.assets[id]?.published = nil
+        actions += self.resolutionMayHaveChanged(id)
+        actions += self.states(reason: nil)
+        // Where a newer one waits it goes out by itself.
+        if let update = self.assets[id]?.lane.again(now: moment.now) { actions += self.send(update, of: id) }
+        return actions
+    }
+
+    /// Sends what waits, tells events that were kept, and looks after what must happen later.
+    mutating func progress(at moment: Moment) -> [Action] {
+        var actions: [Action] = []
+        for (id, asset) in self.assets {
+            if self.session.isAnnounced, asset.isSending { actions += self.sendNext(of: id, at: moment) }
+            self.timers.set(.silence(id), deadline: self.session.isAnnounced ? asset.silenceDeadline : nil)
+        }
+        actions += self.sendKeptEvents()
+        return actions + self.leaveIfDone(at: moment)
+    }
+
+    private mutating func sendNext(of id: TrackableID, at moment: Moment) -> [Action] {
+        var actions: [Action] = []
+        if let update = self.assets[id]?.lane.next(now: moment.now) { actions += self.send(update, of: id) }
+        if let update = self.assets[id]?.rawLane?.next(now: moment.now),
+            let payload = try? LocationCodec.encodeRaw(update)
+        {
+            actions.append(self.publish(.raw(id), payload, .raw(id)))
+        }
+        return actions
+    }
+
+    private mutating func send(_ update: LocationUpdate, of id: TrackableID) -> [Action] {
+        do throws(TrackingError) {
+            return [self.publish(.location(id), try LocationCodec.encode(update), .update(id))]
+        } catch {
+            // Only a single point above the limit; it cannot be sent now or ever.
+            self.assets[id]?.lane.acknowledged()
+            return [.badMessage(topic: self.configuration.topicRoot.path(.location(id)), error)]
+        }
+    }
+
+    private mutating func sendKeptEvents() -> [Action] {
+        guard self.session.isAnnounced, !self.unsentEvents.isEmpty else { return [] }
+        var actions: [Action] = []
+        var kept: [(TrackableID, TrackingEvent)] = []
+        for (id, event) in zip(self.unsentOwners, self.unsentEvents) {
+            guard let asset = self.assets[id], asset.failure == nil else { continue }
+            if asset.isSending {
+                actions.append(self.publish(.event(id), MessageCodec.encode(event)))
+            } else {
+                kept.append((id, event))
+            }
+        }
+        self.unsentOwners = kept.map(\.0)
+        self.unsentEvents = kept.map(\.1)
+        return actions
+    }
+
+    /// The states that differ from what was told before.
+    mutating func states(reason: TrackingError?) -> [Action] {
+        var actions: [Action] = []
+        let isConnected = if case .offline = self.session.phase { false } else { true }
+        for (id, asset) in self.assets {
+            let state = asset.state(isConnected: isConnected, isAlive: self.session.isLivenessConfirmed)
+            guard state != asset.state else { continue }
+            self.assets[id]?.state = state
+            let why = asset.failure ?? asset.refusal?.error ?? (state == .offline ? reason : nil)
+            actions.append(.stateChanged(id, state, why))
+            actions += self.resolutionMayHaveChanged(id)
+        }
+        return actions
+    }
+
+    // MARK: - Time
+
+    mutating func timersFired(at moment: Moment) -> [Action] {
+        var actions = self.apply(self.presence.timerFired(now: moment.now), at: moment)
+        if self.session.timerFired(now: moment.now) {
+            actions.append(self.publish(.liveness(self.session.client), MessageCodec.encode(self.session.birth)))
+        }
+        for timer in self.timers.popExpired(now: moment.now) {
+            switch timer {
+            case .silence(let id): actions += self.silenceEnded(id, at: moment)
+            case .announce(let id): if self.session.isAnnounced { actions += self.announceAgain(id, at: moment) }
+            case .retry(let id): actions += self.retry(id, at: moment)
+            case .leave: actions += self.leave()
+            }
+        }
+        return actions
+    }
+
+    /// Somebody came: liveness, presence, the resolution in force and the last update again.
+    private mutating func announceAgain(_ id: TrackableID, at moment: Moment) -> [Action] {
+        guard self.assets[id]?.isSending == true else { return [] }
+        return [self.publish(.liveness(self.session.client), MessageCodec.encode(self.session.birth))]
+            + self.announce(id, at: moment)
+    }
+
+    private mutating func silenceEnded(_ id: TrackableID, at moment: Moment) -> [Action] {
+        guard self.session.isAnnounced, self.assets[id]?.isSending == true else { return [] }
+        self.assets[id]?.lane.endSilence()
+        guard let update = self.assets[id]?.lane.again(now: moment.now) else { return [] }
+        return self.send(update, of: id)
+    }
+
+    private mutating func retry(_ id: TrackableID, at moment: Moment) -> [Action] {
+        guard let wait = self.assets[id]?.refusal?.wait, self.session.isAnnounced else { return [] }
+        self.assets[id]?.refusal = nil
+        let actions = [self.subscribe(Self.filters(id), .adding(id))]
+        // Should it be refused again, the wait goes on growing.
+        self.assets[id]?.lastWait = wait
+        return actions + self.states(reason: nil)
+    }
+
+    // MARK: - Leaving
+
+    mutating func stop(by deadline: MonotonicTime?, at moment: Moment) -> [Action] {
+        guard self.stop != .closing else { return [] }
+        self.stop = .finishing(by: deadline)
+        self.timers.set(.leave, deadline: deadline)
+        for id in self.assets.keys {
+            self.assets[id]?.lane.finish()
+            self.assets[id]?.rawLane?.finish()
+        }
+        return []
+    }
+
+    private mutating func leaveIfDone(at moment: Moment) -> [Action] {
+        guard case .finishing = self.stop else { return [] }
+        return self.isReadyForFix || self.hasFailed ? self.leave() : []
+    }
+
+    /// The orderly goodbye: presences first, then liveness, then the connection.
+    private mutating func leave() -> [Action] {
+        guard self.stop != .closing else { return [] }
+        self.stop = .closing
+        var actions: [Action] = []
+        if self.session.isAnnounced {
+            for (id, asset) in self.assets where asset.failure == nil && asset.since != nil {
+                actions += [self.publish(.publisher(id, self.session.client), []), self.publish(.resolution(id), [])]
+            }
+            let goodbye = SessionStateMachine.goodbye(session: self.session.session, connection: self.session.connection)
+            actions.append(
+                self.publish(
+                    .liveness(self.session.client),
+                    self.configuration.isClientRandom ? [] : MessageCodec.encode(goodbye)))
+        }
+        return actions + [.send([.close(within: .seconds(5))])]
+    }
+}

@@ -1,0 +1,170 @@
+public import TrackingCore
+
+/// What a publisher says on its connection, sends on the live lane and asks of its source. Touches no socket, clock or log.
+///
+/// Everything enters through ``happened(_:at:)`` and leaves as actions; what is to happen later is ``nextDeadline``.
+public struct PublisherStateMachine: Sendable {
+    /// What happened.
+    public enum Event: Hashable, Sendable {
+        /// On the connection.
+        case transport(TransportEvent)
+        /// The source told a position; `raw` is what the receiver said where it was corrected.
+        case fix(Location, raw: Location)
+        /// The battery was read, in percent; `nil` is unknown.
+        case battery(Double?)
+        /// The caller wants this carried.
+        case add(Trackable)
+        /// The caller does not want this carried any more.
+        case remove(TrackableID)
+        /// The caller says something new of what is carried: destination, constraints, filter.
+        case change(Trackable)
+        /// Something to tell everyone about, for every trackable.
+        case notice(TrackingEvent.Kind, [String: TrackingEvent.DetailValue])
+        /// No more is to come: send what waits, take leave and close; not later than `by`, where one is given.
+        case stop(by: MonotonicTime?)
+        /// The next deadline came.
+        case timer
+    }
+
+    /// What is to be done about it.
+    public enum Action: Hashable, Sendable {
+        /// Give these to the connection, in order.
+        case send([TransportCommand])
+        /// Ask this of the source.
+        case useSensorResolution(Resolution)
+        /// Tell the caller: a trackable's state, with the reason where there is one.
+        case stateChanged(TrackableID, PublisherState, TrackingError?)
+        /// Tell the caller: a fix was captured, and what became of it.
+        case captured(TrackableID, Location, LocationFilter.Verdict)
+        /// Tell the caller: a trackable's resolution.
+        case resolutionChanged(TrackableID, ResolutionInForce)
+        /// Tell the operator: a message that cannot be read was skipped.
+        case badMessage(topic: String, TrackingError)
+        /// Tell the operator: the connection came, went or could not be made.
+        case connectionChanged(Disconnection?)
+        /// Tell the caller: this trackable was taken leave of.
+        case removed(TrackableID)
+    }
+
+    enum Purpose: Hashable, Sendable {
+        case settle
+        case adding(TrackableID)
+        case update(TrackableID)
+        case raw(TrackableID)
+        case presence(TrackableID)
+        case other
+    }
+
+    enum Timer: Hashable, Sendable {
+        case silence(TrackableID)
+        case announce(TrackableID)
+        case retry(TrackableID)
+        case leave
+    }
+
+    let configuration: PublisherConfiguration
+    let policy: any ResolutionPolicy
+    var random: SplitMix64
+    var session: SessionStateMachine
+    var presence = PresenceStateMachine()
+    /// Requests of those not present yet, and of those present.
+    var requests: [TrackableID: [SubscriberID: Resolution]] = [:]
+    var assets: [TrackableID: TrackedAsset] = [:]
+    var outstanding: [TransportToken: Purpose] = [:]
+    var timers = DeadlineQueue<Timer>()
+    var clock = ClockStep()
+    var battery: Double?
+    var sensor: Resolution?
+    /// Events that wait for a connection, oldest first.
+    var unsentEvents: [TrackingEvent] = []
+    /// The trackables of ``unsentEvents``, in the same order.
+    var unsentOwners: [TrackableID] = []
+    /// The clients whose liveness is listened to.
+    var watched: Set<ClientID> = []
+    var stop: Stop?
+    private var lastToken: TransportToken = 0
+    /// How many messages could not be read.
+    public internal(set) var badMessages = 0
+
+    enum Stop: Hashable, Sendable {
+        /// Waiting for what is on its way. Can transition to: `closing`.
+        case finishing(by: MonotonicTime?)
+        /// The goodbye is on its way. Final.
+        case closing
+    }
+
+    /// The most events that wait for a connection.
+    static let maximumUnsentEvents = 100
+    /// The most requests remembered of clients that are not present, a trackable.
+    static let maximumRequests = 20_000
+
+    /// Starts a publisher that carries nothing and is not connected.
+    ///
+    /// - Parameter seed: What random moments and names are drawn from.
+    public init(configuration: PublisherConfiguration, policy: any ResolutionPolicy, seed: UInt64) {
+        self.configuration = configuration
+        self.policy = policy
+        self.random = SplitMix64(seed: seed)
+        self.session = SessionStateMachine(
+            client: configuration.client, session: configuration.session, lease: configuration.lease)
+    }
+
+    /// When `timer` is to happen; `nil` when never.
+    public var nextDeadline: MonotonicTime? {
+        [self.session.nextDeadline, self.presence.nextDeadline, self.timers.next].compactMap { $0 }.min()
+    }
+
+    /// Whether everything captured so far was acknowledged or kept back, on a connection that stands.
+    public var isReadyForFix: Bool {
+        self.session.isAnnounced && self.assets.values.allSatisfy { $0.isIdle && ($0.since != nil || $0.failure != nil) }
+    }
+
+    /// Whether the connection was closed for good: nothing will happen any more.
+    public internal(set) var isClosed = false
+
+    /// Whether nothing can be sent any more: every trackable failed.
+    public var hasFailed: Bool { !self.assets.isEmpty && self.assets.values.allSatisfy { $0.failure != nil } }
+
+    /// The trackables that are carried.
+    public var trackables: [Trackable] { self.assets.values.map(\.trackable) }
+
+    /// The one entrance: what happened, and when.
+    public mutating func happened(_ event: Event, at moment: Moment) -> [Action] {
+        var actions: [Action] = []
+        if let step = self.clock.read(monotonic: moment.now, wall: moment.wall) {
+            actions += self.clockStepped(by: step, at: moment)
+        }
+        switch event {
+        case .transport(let event): actions += self.happened(event, at: moment)
+        case .fix(let fix, let raw): actions += self.captured(fix, raw: raw, at: moment)
+        case .battery(let percent): actions += self.batteryRead(percent, at: moment)
+        case .add(let trackable): actions += self.add(trackable, at: moment)
+        case .remove(let id): actions += self.remove(id, at: moment)
+        case .change(let trackable): actions += self.change(trackable, at: moment)
+        case .notice(let kind, let detail):
+            for id in self.assets.keys { actions += self.tell(kind, detail, of: id, at: moment) }
+        case .stop(let deadline): actions += self.stop(by: deadline, at: moment)
+        case .timer: break
+        }
+        actions += self.timersFired(at: moment)
+        actions += self.progress(at: moment)
+        return Self.joined(actions)
+    }
+
+    mutating func token(_ purpose: Purpose) -> TransportToken {
+        self.lastToken += 1
+        self.outstanding[self.lastToken] = purpose
+        return self.lastToken
+    }
+
+    /// Neighbouring commands become one action, so that they reach the connection together.
+    private static func joined(_ actions: [Action]) -> [Action] {
+        actions.reduce(into: []) { joined, action in
+            if case .send(let more) = action, case .send(let commands)? = joined.last {
+                joined[joined.count - 1] = .send(commands + more)
+            } else {
+                joined.append(action)
+            }
+        }
+    }
+}

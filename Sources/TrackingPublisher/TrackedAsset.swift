@@ -1,0 +1,119 @@
+import TrackingCore
+
+/// Everything a publisher knows and decides about one of its trackables, apart from its connection.
+struct TrackedAsset: Sendable {
+    /// A refusal by the broker's rules: held back until `retryAt`, with growing waits.
+    struct Refusal: Hashable, Sendable {
+        var error: TrackingError
+        var retryAt: MonotonicTime
+        var wait: Duration
+    }
+
+    var trackable: Trackable
+    /// This life of the log. Until the durable log exists, it is one run of the program.
+    let stream: StreamID
+    let rawStream: StreamID
+    var funnel: ResolutionStateMachine
+    var proximity: ProximityStateMachine
+    var lane: LiveLane
+    var rawLane: LiveLane?
+
+    /// When it was added, once the standing publishers were read; the latest owns the trackable.
+    var since: UnixTime?
+    var isPresenceConfirmed = false
+    var isUpdateAcknowledged = false
+    var refusal: Refusal?
+    var failure: TrackingError?
+    /// As last told to the caller.
+    var state = PublisherState.offline
+    /// As last published; `nil` when it must be published again.
+    var published: ResolutionInForce?
+    /// How long the last refusal was waited for; `nil` after an update was acknowledged.
+    var lastWait: Duration?
+
+    private var lastSeq: UInt64 = 0
+    private var lastRawSeq: UInt64 = 0
+
+    init(trackable: Trackable, stream: StreamID, rawStream: StreamID, conditions: TrackingConditions, policy: any ResolutionPolicy, sendsRaw: Bool) {
+        self.trackable = trackable
+        self.stream = stream
+        self.rawStream = rawStream
+        self.funnel = ResolutionStateMachine(conditions: conditions, policy: policy)
+        self.proximity = ProximityStateMachine(
+            destination: trackable.destination, threshold: trackable.constraints?.proximityThreshold)
+        let filter = LocationFilter(
+            resolution: self.funnel.current, rule: trackable.filter, maximumSilence: trackable.maximumSilence)
+        self.lane = LiveLane(filter: filter)
+        self.rawLane = sendsRaw ? LiveLane(filter: filter) : nil
+    }
+
+    /// Whether this side may publish it now, given a connection that is announced.
+    var isSending: Bool { self.failure == nil && self.refusal == nil && self.since != nil }
+
+    /// Nothing of it is on its way or waits to be.
+    var isIdle: Bool { self.failure != nil || (self.lane.isIdle && self.rawLane?.isIdle ?? true) }
+
+    /// When an update must go out even if nothing moves; `nil` when never.
+    var silenceDeadline: MonotonicTime? { self.isSending ? self.lane.silenceDeadline : nil }
+
+    mutating func nextSeq() -> UInt64 {
+        self.lastSeq += 1
+        return self.lastSeq
+    }
+
+    /// Gives a fix its name in this trackable's stream.
+    mutating func captured(_ fix: Location) -> Location {
+        var location = fix
+        location.seq = self.nextSeq()
+        location.stream = self.stream
+        return location
+    }
+
+    mutating func capturedRaw(_ fix: Location) -> Location {
+        var location = fix
+        self.lastRawSeq += 1
+        location.seq = self.lastRawSeq
+        location.stream = self.rawStream
+        return location
+    }
+
+    /// Something the resolution depends on changed.
+    ///
+    /// - Returns: Whether the resolution is another one now.
+    mutating func reconsider(_ change: ConditionChange) -> Bool {
+        guard let next = self.funnel.changed(change) else { return false }
+        self.lane.filter.resolution = next
+        self.rawLane?.filter.resolution = next
+        return true
+    }
+
+    /// The state, from what is known; `nil` of `isAnnounced` connection means none.
+    func state(isConnected: Bool, isAlive: Bool) -> PublisherState {
+        if self.failure != nil { return .failed }
+        guard isConnected, self.refusal == nil else { return .offline }
+        return isAlive && self.isPresenceConfirmed && self.isUpdateAcknowledged ? .online : .publishing
+    }
+
+    /// What the world is told about the resolution, and why.
+    var inForce: ResolutionInForce {
+        ResolutionInForce(
+            resolution: self.funnel.current, isNear: self.funnel.conditions.isNear,
+            subscribers: self.funnel.conditions.subscribers, isLowBattery: self.funnel.isLowBattery, state: self.state,
+            filter: self.trackable.filter, maximumSilence: self.lane.filter.effectiveMaximumSilence)
+    }
+
+    /// The connection is gone: what was in flight is lost with it.
+    mutating func connectionLost() {
+        self.isPresenceConfirmed = false
+        self.isUpdateAcknowledged = false
+        self.published = nil
+        self.lane.failed()
+        self.rawLane?.failed()
+    }
+
+    /// The broker's rules forbid it: try again after a wait that grows to 15 minutes.
+    mutating func refused(_ error: TrackingError, now: MonotonicTime) {
+        let wait = min((self.refusal?.wait ?? self.lastWait ?? .milliseconds(500)) * 2, .seconds(900))
+        self.refusal = Refusal(error: error, retryAt: now.advanced(by: wait), wait: wait)
+    }
+}

@@ -1,0 +1,167 @@
+public import Logging
+public import ServiceLifecycle
+public import TrackingCore
+import Synchronization
+import TrackingRuntime
+
+/// Watches trackables over one connection: positions in order, states, presence, and the resolution it wants.
+///
+///     let subscriber = AssetSubscriber(configuration: configuration, transport: transport)
+///     subscriber.watch(try TrackableID("van-7"), requesting: resolution)
+///     for await event in subscriber.events { print(event) }      // while subscriber.run() runs in another task
+///
+/// Nothing here fails because of the network: only the states tell.
+public final class AssetSubscriber<Transport: MessageTransport>: Service {
+    private let configuration: SubscriberConfiguration
+    private let transport: Transport
+    private let logger: Logger
+    private let clock = DeviceClock()
+    private let mailbox = Mailbox<SubscriberStateMachine.Event>()
+    private let told = Broadcast<SubscriberEvent>(buffer: 65_536)
+    private let shared = Mutex(Shared())
+
+    private struct Shared {
+        var expected: [TrackableID: MonotonicTime] = [:]
+        var badMessages = 0
+        var failure: TrackingError?
+    }
+
+    /// Makes a subscriber that watches nothing yet.
+    ///
+    /// - Parameter transport: The connection; it is run and closed by this subscriber.
+    public init(
+        configuration: SubscriberConfiguration, transport: Transport, logger: Logger = Logger(label: "godwit.subscriber")
+    ) {
+        self.configuration = configuration
+        self.transport = transport
+        self.logger = logger
+    }
+
+    /// Watches a trackable from now on, asking for a resolution or not; late joiners get the last position, resolution and
+    /// presence at once.
+    public func watch(_ id: TrackableID, requesting resolution: Resolution? = nil) {
+        self.mailbox.post(.watch(id, resolution))
+    }
+
+    /// Stops watching a trackable: its request and presence are withdrawn.
+    public func unwatch(_ id: TrackableID) { self.mailbox.post(.unwatch(id)) }
+
+    /// Asks for another resolution, or drops the request (`nil`).
+    public func request(_ resolution: Resolution?, for id: TrackableID) { self.mailbox.post(.request(id, resolution)) }
+
+    /// Takes leave in order; ``run()`` returns then.
+    public func finish() { self.mailbox.post(.stop) }
+
+    // MARK: - What comes out
+
+    /// Everything about every watched trackable, in order, from now on. A reader that does not keep up loses the oldest
+    /// beyond 65,536 events; others are not held up.
+    public var events: AsyncStream<SubscriberEvent> { self.told.listen() }
+
+    /// The positions of one trackable, in order, from now on; late ones are marked.
+    public func locations(of id: TrackableID) -> some AsyncSequence<ReceivedUpdate, Never> & Sendable {
+        self.events.compactMap { if case .location(id, let update) = $0 { update } else { nil } }
+    }
+
+    /// The positions of one trackable as the receiver told them, from now on; see `wantsRaw`.
+    public func rawLocations(of id: TrackableID) -> some AsyncSequence<ReceivedUpdate, Never> & Sendable {
+        self.events.compactMap { if case .raw(id, let update) = $0 { update } else { nil } }
+    }
+
+    /// The states of one trackable, from now on.
+    public func states(of id: TrackableID) -> some AsyncSequence<SubscriberState, Never> & Sendable {
+        self.events.compactMap { if case .state(id, let state, _) = $0 { state } else { nil } }
+    }
+
+    /// Whether the publisher of one trackable is there, from now on.
+    public func presence(of id: TrackableID) -> some AsyncSequence<PublisherPresence, Never> & Sendable {
+        self.events.compactMap { if case .presence(id, let presence) = $0 { presence } else { nil } }
+    }
+
+    /// The resolution in force of one trackable, from now on.
+    public func resolutions(of id: TrackableID) -> some AsyncSequence<ResolutionInForce, Never> & Sendable {
+        self.events.compactMap { if case .resolution(id, let resolution?) = $0 { resolution } else { nil } }
+    }
+
+    /// How long until the next update of a trackable is due if it moves; negative when it is overdue, `nil` while none is
+    /// expected.
+    public func untilNextExpected(_ id: TrackableID) -> Duration? {
+        let now = self.clock.moment.now
+        return self.shared.withLock { $0.expected[id] }.map { now.duration(to: $0) }
+    }
+
+    /// How many messages could not be read.
+    public var badMessages: Int { self.shared.withLock { $0.badMessages } }
+
+    // MARK: - Running
+
+    /// Runs until ``finish()``, a graceful shutdown, or cancellation. Call it once.
+    ///
+    /// - Throws: `takenOver` when another program uses the client id.
+    public func run() async throws {
+        await withGracefulShutdownHandler {
+            await withDiscardingTaskGroup { group in
+                group.addTask { await self.transport.run() }
+                group.addTask {
+                    for await events in self.transport.events {
+                        // Waiting for the last of a batch keeps a fast broker from filling memory.
+                        for event in events.dropLast() { self.mailbox.post(.transport(event)) }
+                        if let last = events.last { await self.mailbox.postAndWait(.transport(last)) }
+                    }
+                    await self.mailbox.close()
+                }
+                await self.decide(&group)
+                group.cancelAll()
+            }
+        } onGracefulShutdown: {
+            self.finish()
+        }
+        self.told.finish()
+        if let failure = self.shared.withLock({ $0.failure }) { throw failure }
+    }
+
+    /// The machine is a local variable: nobody else can touch it.
+    private func decide(_ group: inout DiscardingTaskGroup) async {
+        var machine = SubscriberStateMachine(
+            configuration: self.configuration, seed: UInt64.random(in: .min ... .max))
+        var alarm = Alarm()
+        for await envelope in self.mailbox.envelopes {
+            let moment = self.clock.moment
+            for action in machine.happened(envelope.event, at: moment) { self.perform(action, machine) }
+            envelope.receipt?.resume()
+            if machine.isClosed { break }
+            if let deadline = alarm.arm(machine.nextDeadline, now: moment.now) {
+                group.addTask {
+                    await self.clock.sleep(until: deadline)
+                    self.mailbox.post(.timer)
+                }
+            }
+        }
+        await self.mailbox.close()
+    }
+
+    private func perform(_ action: SubscriberStateMachine.Action, _ machine: borrowing SubscriberStateMachine) {
+        switch action {
+        case .send(let commands):
+            self.transport.send(commands)
+        case .tell(let event):
+            self.note(event, machine)
+            self.told.tell(event)
+        }
+    }
+
+    private func note(_ event: SubscriberEvent, _ machine: borrowing SubscriberStateMachine) {
+        switch event {
+        case .location(let id, _), .resolution(let id, _):
+            let expected = machine.nextExpected(id)
+            self.shared.withLock { $0.expected[id] = expected }
+        case .state(_, .failed, let reason):
+            self.shared.withLock { $0.failure = reason }
+        case .badMessage(let topic, let error):
+            self.shared.withLock { $0.badMessages += 1 }
+            self.logger.warning("message skipped", metadata: ["topic": "\(topic)", "reason": "\(error)"])
+        case .state, .presence, .raw, .connection:
+            break
+        }
+    }
+}

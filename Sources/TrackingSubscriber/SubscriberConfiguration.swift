@@ -1,0 +1,103 @@
+public import TrackingCore
+
+/// What a subscriber is told once.
+public struct SubscriberConfiguration: Hashable, Sendable {
+    /// The name of the connection; the same one the transport uses.
+    public var client: ClientID
+    /// This run of the program.
+    public var session: SessionID
+    /// Where in the broker's tree the topics live.
+    public var topicRoot = TopicRoot.standard
+    /// How long others believe a heartbeat; whole seconds, 1…86,400.
+    public var lease: Duration = .seconds(90)
+    /// Whether it watches without being counted present; requests then have no effect.
+    public var isSilent = false
+    /// Whether raw locations are wanted as well.
+    public var wantsRaw = false
+    /// Whether every trackable under the root is watched, as it shows up.
+    public var watchesAll = false
+    /// What is asked for on trackables that show up by themselves.
+    public var requestForAll: Resolution?
+    /// The most trackables that are watched at once; more are reported and left alone.
+    public var maximumTrackables = 10_000
+    /// Whether the client id was drawn for this run alone, so that an orderly goodbye leaves nothing behind.
+    public var isClientRandom = false
+
+    /// Makes a configuration with the defaults above.
+    public init(client: ClientID, session: SessionID) {
+        self.client = client
+        self.session = session
+    }
+}
+
+/// A subscriber's state for one trackable.
+public enum SubscriberState: String, Hashable, Sendable, CaseIterable {
+    /// This side is not connected, or no publisher is present.
+    case offline = "OFFLINE"
+    /// A publisher is present.
+    case online = "ONLINE"
+    /// A publisher is present, and nothing arrived for longer than it said it would be silent.
+    case stale = "STALE"
+    /// Taken over, or refused for good; final.
+    case failed = "FAILED"
+}
+
+/// Whether a publisher is there, and when it was last heard.
+public struct PublisherPresence: Hashable, Sendable {
+    /// What is known.
+    public enum Status: String, Hashable, Sendable, CaseIterable {
+        case present = "PRESENT"
+        case absent = "ABSENT"
+        /// This side is not connected.
+        case unknown = "UNKNOWN"
+    }
+
+    /// What is known.
+    public var status: Status
+    /// When the publisher was last heard, on this device's wall clock; `nil` when never.
+    public var lastSeen: UnixTime?
+
+    /// Makes a presence.
+    public init(status: Status, lastSeen: UnixTime?) {
+        self.status = status
+        self.lastSeen = lastSeen
+    }
+}
+
+/// A location update as a subscriber is told it.
+public struct ReceivedUpdate: Hashable, Sendable {
+    /// What arrived.
+    public var update: LocationUpdate
+    /// The skipped points that were not seen before, oldest first.
+    public var skipped: [Location]
+    /// Whether a newer position was told before: this one is history, never the current position.
+    public var isLate: Bool
+    /// Whether it is the broker's kept copy and not a message of just now.
+    public var isRetained: Bool
+
+    /// Makes a received update.
+    public init(update: LocationUpdate, skipped: [Location], isLate: Bool, isRetained: Bool) {
+        self.update = update
+        self.skipped = skipped
+        self.isLate = isLate
+        self.isRetained = isRetained
+    }
+}
+
+/// What a subscriber tells about a trackable.
+public enum SubscriberEvent: Hashable, Sendable {
+    /// A position.
+    case location(TrackableID, ReceivedUpdate)
+    /// A position as the receiver told it.
+    case raw(TrackableID, ReceivedUpdate)
+    /// The state changed; the reason where there is one.
+    case state(TrackableID, SubscriberState, TrackingError?)
+    /// The publisher came, went, or was lost sight of.
+    case presence(TrackableID, PublisherPresence)
+    /// The resolution in force changed; `nil` when none is known any more.
+    case resolution(TrackableID, ResolutionInForce?)
+    /// A message that cannot be read was skipped.
+    case badMessage(topic: String, TrackingError)
+    /// The connection was made (`nil`), lost, or could not be made.
+    case connection(Disconnection?)
+}

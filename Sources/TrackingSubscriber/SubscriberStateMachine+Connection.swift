@@ -1,0 +1,135 @@
+import TrackingCore
+
+/// What the connection tells, and what is said on it.
+extension SubscriberStateMachine {
+    mutating func happened(_ event: TransportEvent, at moment: Moment) -> [Action] {
+        switch event {
+        case .connected(let connection, _): return self.connected(connection, at: moment)
+        case .disconnected(let disconnection): return self.disconnected(disconnection)
+        case .received(let message): return self.received(message, at: moment)
+        case .published(let token, let refusal):
+            self.outstanding[token] = nil
+            return refusal.map { [.tell(.badMessage(topic: "(own)", $0))] } ?? []
+        case .subscribed(let token, let refusals): return self.subscribed(token, refusals, at: moment)
+        }
+    }
+
+    private mutating func connected(_ connection: Int, at moment: Moment) -> [Action] {
+        self.session.connected(connection: connection)
+        self.presence.connected(now: moment.now)
+        let own: [TopicFilter] = [.topic(.liveness(self.session.client))]
+        let named = self.configuration.watchesAll ? self.filtersForAll : self.assets.keys.flatMap { self.filters($0) }
+        let clients = self.watched.map { TopicFilter.topic(.liveness($0)) }
+        return [
+            .tell(.connection(nil)), self.subscribe(own, .other), self.subscribe(named + clients + own, .settle),
+        ]
+    }
+
+    private mutating func disconnected(_ disconnection: Disconnection) -> [Action] {
+        self.session.disconnected()
+        self.presence.disconnected()
+        self.outstanding = [:]
+        self.isClosed = disconnection.retry == nil
+        for id in self.assets.keys {
+            self.timers.remove(.stale(id))
+            self.timers.remove(.announce(id))
+        }
+        return [.tell(.connection(disconnection))]
+            + self.assets.keys.flatMap { self.told($0, reason: disconnection.reason) }
+    }
+
+    private mutating func subscribed(
+        _ token: TransportToken, _ refusals: [TrackingError?], at moment: Moment
+    ) -> [Action] {
+        switch self.outstanding.removeValue(forKey: token) {
+        case .settle:
+            guard self.session.settled(now: moment.now) else { return self.takenOver() }
+            var actions = [self.publish(.liveness(self.session.client), MessageCodec.encode(self.session.birth))]
+            for id in self.assets.keys {
+                self.assets[id]?.lastSign = moment.now
+                actions += self.enter(id, at: moment) + self.told(id, reason: nil)
+            }
+            return actions
+        case .watching(let id):
+            guard self.session.isAnnounced else { return [] }
+            let lastSign = self.assets[id]?.lastSign ?? moment.now
+            self.assets[id]?.lastSign = lastSign
+            return self.enter(id, at: moment) + self.told(id, reason: refusals.compactMap { $0 }.first)
+        case .other, nil:
+            return []
+        }
+    }
+
+    private mutating func takenOver() -> [Action] {
+        self.failure = TrackingError(
+            .takenOver,
+            "another program uses the client id '\(self.session.client)'; give each program its own --client-id")
+        return self.assets.keys.flatMap { self.told($0, reason: self.failure) } + [.send([.close(within: .zero)])]
+    }
+
+    // MARK: - What is said
+
+    /// Presence, then the request.
+    mutating func enter(_ id: TrackableID, at moment: Moment) -> [Action] {
+        guard !self.configuration.isSilent, self.session.isAnnounced, let asset = self.assets[id] else { return [] }
+        let since = asset.since ?? moment.wall
+        self.assets[id]?.since = since
+        let presence = Presence(
+            kind: .subscriber, session: self.session.session, connection: self.session.connection,
+            lease: self.session.lease, since: since)
+        var actions = [self.publish(.subscriber(id, self.session.client), MessageCodec.encode(presence))]
+        if let resolution = asset.request {
+            let request = ResolutionRequest(session: self.session.session, resolution: resolution)
+            actions.append(self.publish(.request(id, self.session.client), MessageCodec.encode(request)))
+        }
+        return actions
+    }
+
+    mutating func watch(_ id: TrackableID, _ request: Resolution?, at moment: Moment) -> [Action] {
+        guard self.assets[id] == nil, !self.isStopping else { return self.ask(id, request) }
+        self.assets[id] = WatchedAsset(id: id, request: request)
+        guard !self.configuration.watchesAll else { return self.enter(id, at: moment) + self.told(id, reason: nil) }
+        let actions = self.told(id, reason: nil)
+        if case .offline = self.session.phase { return actions }
+        return actions + [self.subscribe(self.filters(id), .watching(id))]
+    }
+
+    mutating func unwatch(_ id: TrackableID) -> [Action] {
+        guard self.assets.removeValue(forKey: id) != nil else { return [] }
+        self.timers.remove(.stale(id))
+        self.timers.remove(.announce(id))
+        var actions = self.apply(self.presence.forget(id), at: nil)
+        guard self.session.isAnnounced else { return actions }
+        actions.append(.send([.unsubscribe(self.filters(id).map { self.configuration.topicRoot.path($0) })]))
+        return actions + self.goodbye(id)
+    }
+
+    mutating func ask(_ id: TrackableID, _ resolution: Resolution?) -> [Action] {
+        guard let asset = self.assets[id], asset.request != resolution else { return [] }
+        self.assets[id]?.request = resolution
+        guard self.session.isAnnounced, !self.configuration.isSilent else { return [] }
+        let payload = resolution.map {
+            MessageCodec.encode(ResolutionRequest(session: self.session.session, resolution: $0))
+        }
+        return [self.publish(.request(id, self.session.client), payload ?? [])]
+    }
+
+    /// The orderly goodbye: requests and presences first, then liveness, then the connection.
+    mutating func stop() -> [Action] {
+        guard !self.isStopping else { return [] }
+        self.isStopping = true
+        guard self.session.isAnnounced else { return [.send([.close(within: .zero)])] }
+        var actions = self.assets.keys.flatMap { self.goodbye($0) }
+        let goodbye = SessionStateMachine.goodbye(session: self.session.session, connection: self.session.connection)
+        let payload = self.configuration.isClientRandom ? [] : MessageCodec.encode(goodbye)
+        actions.append(self.publish(.liveness(self.session.client), payload))
+        return actions + [.send([.close(within: .seconds(2))])]
+    }
+
+    private mutating func goodbye(_ id: TrackableID) -> [Action] {
+        guard !self.configuration.isSilent else { return [] }
+        return [
+            self.publish(.request(id, self.session.client), []), self.publish(.subscriber(id, self.session.client), []),
+        ]
+    }
+}

@@ -1,0 +1,210 @@
+import TrackingCore
+
+/// What is made of messages: positions in order, who owns the trackable, what is expected next.
+extension SubscriberStateMachine {
+    mutating func received(_ message: IncomingMessage, at moment: Moment) -> [Action] {
+        do throws(TrackingError) {
+            guard let topic = self.configuration.topicRoot.topic(message.topic) else { return [] }
+            return try self.received(topic, message, at: moment)
+        } catch {
+            self.badMessages += 1
+            return [.tell(.badMessage(topic: message.topic, error))]
+        }
+    }
+
+    private mutating func received(
+        _ topic: Topic, _ message: IncomingMessage, at moment: Moment
+    ) throws(TrackingError) -> [Action] {
+        let payload = message.payload.isEmpty ? nil : message.payload
+        switch topic {
+        case .location(let id):
+            guard let payload else { return [] }
+            let update = try LocationCodec.decode(payload)
+            return self.show(id, at: moment) + self.moved(id, update, message.isRetained, at: moment)
+        case .raw(let id):
+            guard let payload, self.configuration.wantsRaw else { return [] }
+            let update = try LocationCodec.decode(payload)
+            return self.movedRaw(id, update, message.isRetained)
+        case .publisher(let id, let client):
+            return try self.publisher(id, client, payload, message.isRetained, at: moment)
+        case .resolution(let id):
+            let resolution = try payload.map { (bytes) throws(TrackingError) in
+                try MessageCodec.decodeResolution(bytes)
+            }
+            return self.resolved(id, resolution, at: moment)
+        case .liveness(let client):
+            let liveness = try payload.map { (bytes) throws(TrackingError) in try MessageCodec.decodeLiveness(bytes) }
+            return self.heard(liveness, from: client, isRetained: message.isRetained, at: moment)
+        case .history, .subscriber, .request, .trip, .event, .ack, .command:
+            return []
+        }
+    }
+
+    private mutating func publisher(
+        _ id: TrackableID, _ client: ClientID, _ payload: ArraySlice<UInt8>?, _ isRetained: Bool, at moment: Moment
+    ) throws(TrackingError) -> [Action] {
+        var presence: Presence?
+        if let payload {
+            let read = try MessageCodec.decodePresence(payload)
+            guard read.kind == .publisher else {
+                throw TrackingError(.invalidPayload, "type is \(read.kind.rawValue) on the topic of a PUBLISHER")
+            }
+            presence = read
+        }
+        guard client != self.session.client else { return [] }
+        var actions = presence == nil ? [] : self.show(id, at: moment)
+        guard self.assets[id] != nil else { return actions }
+        if presence != nil, !isRetained { self.assets[id]?.lastSeen = moment.wall }
+        actions += self.apply(
+            self.presence.heard(
+                presence, kind: .publisher, on: id, from: client, isRetained: isRetained, now: moment.now),
+            at: moment)
+        return actions
+    }
+
+    /// A trackable showed up by itself.
+    private mutating func show(_ id: TrackableID, at moment: Moment) -> [Action] {
+        guard self.configuration.watchesAll, self.assets[id] == nil, !self.isStopping else { return [] }
+        guard self.assets.count < self.configuration.maximumTrackables else { return [] }
+        return self.watch(id, self.configuration.requestForAll, at: moment)
+    }
+
+    // MARK: - Positions
+
+    private mutating func moved(
+        _ id: TrackableID, _ update: LocationUpdate, _ isRetained: Bool, at moment: Moment
+    ) -> [Action] {
+        guard let asset = self.assets[id], asset.isOfOwner(update.location.stream) else { return [] }
+        if !isRetained { self.assets[id]?.heardFrom(now: moment.now, wall: moment.wall) }
+        let verdict = self.assets[id]?.order.consider(update) ?? .duplicate
+        let skipped = self.assets[id]?.order.newSkipped(update) ?? []
+        var actions = self.told(id, reason: nil)
+        if verdict != .duplicate {
+            let received = ReceivedUpdate(
+                update: update, skipped: skipped, isLate: verdict == .late, isRetained: isRetained)
+            actions.append(.tell(.location(id, received)))
+        }
+        self.expect(id)
+        return actions
+    }
+
+    private mutating func movedRaw(_ id: TrackableID, _ update: LocationUpdate, _ isRetained: Bool) -> [Action] {
+        let verdict = self.assets[id]?.rawOrder.consider(update) ?? .duplicate
+        let skipped = self.assets[id]?.rawOrder.newSkipped(update) ?? []
+        guard verdict != .duplicate else { return [] }
+        let received = ReceivedUpdate(
+            update: update, skipped: skipped, isLate: verdict == .late, isRetained: isRetained)
+        return [.tell(.raw(id, received))]
+    }
+
+    private mutating func resolved(
+        _ id: TrackableID, _ resolution: ResolutionInForce?, at moment: Moment
+    ) -> [Action] {
+        guard let asset = self.assets[id], asset.resolution != resolution else { return [] }
+        self.assets[id]?.resolution = resolution
+        self.expect(id)
+        return [.tell(.resolution(id, resolution))]
+    }
+
+    // MARK: - Who is there
+
+    private mutating func heard(
+        _ liveness: Liveness?, from client: ClientID, isRetained: Bool, at moment: Moment
+    ) -> [Action] {
+        guard client == self.session.client else {
+            if liveness != nil, !isRetained {
+                for id in self.assets.keys where self.assets[id]?.owner?.client == client {
+                    self.assets[id]?.lastSeen = moment.wall
+                }
+            }
+            return self.apply(
+                self.presence.heard(liveness, from: client, isRetained: isRetained, now: moment.now), at: moment)
+        }
+        guard self.session.heardOwn(liveness) else { return [] }
+        return [self.publish(.liveness(client), MessageCodec.encode(self.session.birth))]
+    }
+
+    mutating func apply(_ changes: [PresenceStateMachine.Change], at moment: Moment?) -> [Action] {
+        var actions: [Action] = []
+        for change in changes {
+            switch change {
+            case .watch(let client):
+                self.watched.insert(client)
+                actions.append(self.subscribe([.topic(.liveness(client))], .other))
+            case .unwatch(let client):
+                self.watched.remove(client)
+                actions.append(.send([.unsubscribe([self.configuration.topicRoot.path(.liveness(client))])]))
+            case .full(let client):
+                let error = TrackingError(.refused, "too many publishers: the presence of '\(client)' was not taken in")
+                actions.append(.tell(.badMessage(topic: self.configuration.topicRoot.path(.liveness(client)), error)))
+            case .arrived(let member):
+                let wait = Duration.milliseconds(Int.random(in: 0..<1000, using: &self.random))
+                if let moment, !self.configuration.isSilent {
+                    self.timers.set(.announce(member.trackable), deadline: moment.now.advanced(by: wait))
+                }
+                actions += self.membersChanged(member.trackable, at: moment)
+            case .changed(let member), .left(let member):
+                actions += self.membersChanged(member.trackable, at: moment)
+            }
+        }
+        return actions
+    }
+
+    private mutating func membersChanged(_ id: TrackableID, at moment: Moment?) -> [Action] {
+        guard self.assets[id] != nil else { return [] }
+        let hadOwner = self.assets[id]?.owner != nil
+        self.assets[id]?.owner = self.presence.members(of: .publisher, on: id).max {
+            ($0.presence.since, $0.presence.session) < ($1.presence.since, $1.presence.session)
+        }
+        if !hadOwner, let moment {
+            self.assets[id]?.lastSign = moment.now
+            self.assets[id]?.isStale = false
+        }
+        self.expect(id)
+        return self.told(id, reason: nil)
+    }
+
+    // MARK: - States and time
+
+    /// The state and the presence, where they differ from what was told before.
+    mutating func told(_ id: TrackableID, reason: TrackingError?) -> [Action] {
+        guard let asset = self.assets[id] else { return [] }
+        var actions: [Action] = []
+        let isConnected = self.session.isAnnounced
+        let status: PublisherPresence.Status =
+            isConnected ? (asset.owner == nil ? .absent : .present) : .unknown
+        if status != asset.toldPresence {
+            self.assets[id]?.toldPresence = status
+            actions.append(.tell(.presence(id, PublisherPresence(status: status, lastSeen: asset.lastSeen))))
+        }
+        let state = asset.state(isConnected: isConnected, failure: self.failure)
+        if state != asset.toldState {
+            self.assets[id]?.toldState = state
+            actions.append(.tell(.state(id, state, self.failure ?? (isConnected ? nil : reason))))
+        }
+        return actions
+    }
+
+    private mutating func expect(_ id: TrackableID) {
+        self.timers.set(.stale(id), deadline: self.session.isAnnounced ? self.assets[id]?.staleDeadline : nil)
+    }
+
+    mutating func timersFired(at moment: Moment) -> [Action] {
+        var actions = self.apply(self.presence.timerFired(now: moment.now), at: moment)
+        if self.session.timerFired(now: moment.now) {
+            actions.append(self.publish(.liveness(self.session.client), MessageCodec.encode(self.session.birth)))
+        }
+        for timer in self.timers.popExpired(now: moment.now) {
+            switch timer {
+            case .stale(let id):
+                self.assets[id]?.isStale = true
+                actions += self.told(id, reason: nil)
+            case .announce(let id):
+                guard self.session.isAnnounced else { continue }
+                actions.append(self.publish(.liveness(self.session.client), MessageCodec.encode(self.session.birth)))
+                actions += self.enter(id, at: moment)
+            }
+        }
+        return actions
+    }
+}

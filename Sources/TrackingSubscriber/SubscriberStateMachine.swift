@@ -1,0 +1,119 @@
+public import TrackingCore
+
+/// What a subscriber says on its connection and makes of what it hears. Touches no socket, clock or log.
+public struct SubscriberStateMachine: Sendable {
+    /// What happened.
+    public enum Event: Hashable, Sendable {
+        /// On the connection.
+        case transport(TransportEvent)
+        /// The caller wants to watch this, asking for a resolution or not.
+        case watch(TrackableID, Resolution?)
+        /// The caller does not want to watch this any more.
+        case unwatch(TrackableID)
+        /// The caller asks for another resolution, or drops its request (`nil`).
+        case request(TrackableID, Resolution?)
+        /// Take leave and close.
+        case stop
+        /// The next deadline came.
+        case timer
+    }
+
+    /// What is to be done about it.
+    public enum Action: Hashable, Sendable {
+        /// Give these to the connection, in order.
+        case send([TransportCommand])
+        /// Tell the caller.
+        case tell(SubscriberEvent)
+    }
+
+    enum Purpose: Hashable, Sendable {
+        case settle
+        case watching(TrackableID)
+        case other
+    }
+
+    enum Timer: Hashable, Sendable {
+        case stale(TrackableID)
+        case announce(TrackableID)
+    }
+
+    let configuration: SubscriberConfiguration
+    var random: SplitMix64
+    var session: SessionStateMachine
+    var presence = PresenceStateMachine()
+    var assets: [TrackableID: WatchedAsset] = [:]
+    var outstanding: [TransportToken: Purpose] = [:]
+    var timers = DeadlineQueue<Timer>()
+    var watched: Set<ClientID> = []
+    var failure: TrackingError?
+    var isStopping = false
+    private var lastToken: TransportToken = 0
+    /// How many messages could not be read.
+    public internal(set) var badMessages = 0
+
+    /// Starts a subscriber that watches nothing and is not connected.
+    ///
+    /// - Parameter seed: What random moments are drawn from.
+    public init(configuration: SubscriberConfiguration, seed: UInt64) {
+        self.configuration = configuration
+        self.random = SplitMix64(seed: seed)
+        self.session = SessionStateMachine(
+            client: configuration.client, session: configuration.session, lease: configuration.lease)
+    }
+
+    /// When `timer` is to happen; `nil` when never.
+    public var nextDeadline: MonotonicTime? {
+        [self.session.nextDeadline, self.presence.nextDeadline, self.timers.next].compactMap { $0 }.min()
+    }
+
+    /// Whether the connection was closed for good: nothing will happen any more.
+    public internal(set) var isClosed = false
+
+    /// The trackables that are watched.
+    public var trackables: [TrackableID] { Array(self.assets.keys) }
+
+    /// When the next update of a trackable is due if it moves; `nil` while none is expected.
+    public func nextExpected(_ id: TrackableID) -> MonotonicTime? { self.assets[id]?.nextExpected }
+
+    /// The one entrance: what happened, and when.
+    public mutating func happened(_ event: Event, at moment: Moment) -> [Action] {
+        var actions: [Action] = []
+        switch event {
+        case .transport(let event): actions += self.happened(event, at: moment)
+        case .watch(let id, let request): actions += self.watch(id, request, at: moment)
+        case .unwatch(let id): actions += self.unwatch(id)
+        case .request(let id, let resolution): actions += self.ask(id, resolution)
+        case .stop: actions += self.stop()
+        case .timer: break
+        }
+        return actions + self.timersFired(at: moment)
+    }
+
+    mutating func token(_ purpose: Purpose) -> TransportToken {
+        self.lastToken += 1
+        self.outstanding[self.lastToken] = purpose
+        return self.lastToken
+    }
+
+    mutating func subscribe(_ filters: [TopicFilter], _ purpose: Purpose) -> Action {
+        let paths = filters.map { self.configuration.topicRoot.path($0) }
+        return .send([.subscribe(paths, self.token(purpose))])
+    }
+
+    mutating func publish(_ topic: Topic, _ payload: [UInt8]) -> Action {
+        let message = OutgoingMessage(
+            topic: self.configuration.topicRoot.path(topic), payload: payload, isRetained: topic.isRetained)
+        return .send([.publish(message, self.token(.other))])
+    }
+
+    /// What a watcher listens to about one trackable.
+    func filters(_ id: TrackableID) -> [TopicFilter] {
+        let lanes: [Topic] = self.configuration.wantsRaw ? [.location(id), .raw(id)] : [.location(id)]
+        return [.publishers(id), .topic(.resolution(id))] + lanes.map(TopicFilter.topic)
+    }
+
+    /// What a watcher of everything listens to.
+    var filtersForAll: [TopicFilter] {
+        [.everyPublisher, .everyResolution, .everyLocation] + (self.configuration.wantsRaw ? [.everyRaw] : [])
+    }
+}

@@ -1,0 +1,60 @@
+import TrackingCore
+
+/// Everything a subscriber knows and decides about one trackable.
+struct WatchedAsset: Sendable {
+    let id: TrackableID
+    var request: Resolution?
+    var order = UpdateOrder()
+    var rawOrder = UpdateOrder()
+    /// Of the publishers present, the one with the latest `since`; a tie goes to the greater session.
+    var owner: Member?
+    var resolution: ResolutionInForce?
+    /// The last arrival that was not the broker's kept copy, or the moment it came online.
+    var lastSign: MonotonicTime?
+    var lastArrival: MonotonicTime?
+    var lastSeen: UnixTime?
+    var isStale = false
+    var since: UnixTime?
+    /// As last told to the caller.
+    var toldState: SubscriberState?
+    var toldPresence: PublisherPresence.Status?
+
+    init(id: TrackableID, request: Resolution?) {
+        self.id = id
+        self.request = request
+    }
+
+    /// When it is too long without a sign; `nil` while nothing is expected.
+    var staleDeadline: MonotonicTime? {
+        guard !self.isStale, self.owner != nil, let lastSign = self.lastSign, let resolution = self.resolution,
+            resolution.maximumSilence > .zero
+        else { return nil }
+        return lastSign.advanced(by: resolution.maximumSilence + resolution.resolution.desiredInterval * 2)
+    }
+
+    /// When the next update is due if the trackable moves.
+    var nextExpected: MonotonicTime? {
+        guard self.owner != nil, let resolution = self.resolution else { return nil }
+        return self.lastArrival?.advanced(by: resolution.resolution.desiredInterval)
+    }
+
+    func state(isConnected: Bool, failure: TrackingError?) -> SubscriberState {
+        if failure != nil { return .failed }
+        guard isConnected, self.owner != nil else { return .offline }
+        return self.isStale ? .stale : .online
+    }
+
+    /// Whether an update of this stream counts: the owner's, or any where no owner is known.
+    func isOfOwner(_ stream: StreamID?) -> Bool {
+        guard let owned = self.owner?.presence.stream, let stream else { return true }
+        return owned == stream
+    }
+
+    /// Something live arrived.
+    mutating func heardFrom(now: MonotonicTime, wall: UnixTime) {
+        self.lastSign = now
+        self.lastArrival = now
+        self.lastSeen = wall
+        self.isStale = false
+    }
+}

@@ -1,0 +1,98 @@
+import GodwitOptions
+import TrackingCore
+import TrackingSubscriber
+
+/// The live table of `godwit watch`: what it knows, as lines; a value without output of its own.
+struct LiveTable {
+    private struct Row {
+        var state = SubscriberState.offline
+        var location: Location?
+        var resolution: ResolutionInForce?
+        var isRetained = false
+    }
+
+    private var rows: [TrackableID: Row] = [:]
+    private var connection = "connecting"
+    private var badMessages = 0
+    /// What this watcher asks for.
+    var request: Resolution?
+    let hasColour: Bool
+
+    init(hasColour: Bool) { self.hasColour = hasColour }
+
+    /// Takes in what happened.
+    mutating func happened(_ event: SubscriberEvent) {
+        switch event {
+        case .location(let id, let received):
+            guard !received.isLate else { return }
+            self.rows[id, default: Row()].location = received.update.location
+        case .state(let id, let state, _): self.rows[id, default: Row()].state = state
+        case .resolution(let id, let inForce): self.rows[id, default: Row()].resolution = inForce
+        case .badMessage: self.badMessages += 1
+        case .connection(nil): self.connection = "connected"
+        case .connection(let lost?): self.connection = lost.reason.map { "not connected: \($0)" } ?? "closed"
+        case .raw, .presence: break
+        }
+    }
+
+    /// The table, a line each.
+    ///
+    /// - Parameter due: How long until a trackable's next update.
+    func lines(width: Int, now: UnixTime, due: (TrackableID) -> Duration?) -> [String] {
+        let head = self.row(["trackable", "state", "position", "speed", "bearing", "age", "resolution", "next due"])
+        let body = self.rows.sorted { $0.key.rawValue < $1.key.rawValue }.map { id, row in
+            self.colour(row.state, self.row(self.cells(id, row, now: now, due: due(id))))
+        }
+        let asked = self.request.map { "asking \($0.argumentText)" } ?? "asking nothing"
+        let foot = "\(self.connection); \(asked); + finer, - coarser, 0 none, q quit"
+            + (self.badMessages > 0 ? "; \(self.badMessages) bad messages skipped" : "")
+        return [String(head.prefix(width))] + body + ["", String(foot.prefix(width))]
+    }
+
+    private func cells(_ id: TrackableID, _ row: Row, now: UnixTime, due: Duration?) -> [String] {
+        let point = row.location
+        return [
+            id.rawValue, row.state.rawValue,
+            point.map { "\($0.coordinate.latitude.text(digits: 5)) \($0.coordinate.longitude.text(digits: 5))" } ?? "",
+            point?.speed.map { "\($0.text(digits: 1)) m/s" } ?? "", point?.bearing.map { "\($0.text(digits: 0))°" } ?? "",
+            point.map { "\(max(0, now.since($0.time).inSeconds).text(digits: 0)) s" } ?? "",
+            row.resolution?.resolution.argumentText ?? "",
+            due.map { $0 < .zero ? "overdue" : "\($0.inSeconds.text(digits: 0)) s" } ?? "",
+        ]
+    }
+
+    private func row(_ cells: [String]) -> String {
+        zip(cells, [16, 8, 20, 9, 8, 7, 20, 8]).map { cell, width in
+            let text = String(cell.map { $0.isNewline || $0.asciiValue ?? 32 < 32 ? "?" : $0 }.prefix(width))
+            return text + String(repeating: " ", count: width - text.count)
+        }.joined(separator: " ")
+    }
+
+    private func colour(_ state: SubscriberState, _ text: String) -> String {
+        guard self.hasColour else { return text }
+        let code =
+            switch state {
+            case .online: "32"
+            case .stale: "33"
+            case .offline: "90"
+            case .failed: "31"
+            }
+        return "\u{1B}[\(code)m\(text)\u{1B}[0m"
+    }
+}
+
+extension Resolution {
+    /// Half the interval and the next better accuracy.
+    var oneStepFiner: Resolution { self.step(intervalFactor: 0.5, accuracy: 1) }
+    /// Twice the interval and the next cheaper accuracy.
+    var oneStepCoarser: Resolution { self.step(intervalFactor: 2, accuracy: -1) }
+
+    private func step(intervalFactor: Double, accuracy change: Int) -> Resolution {
+        let all = Accuracy.allCases
+        let milliseconds = min(max(Double(self.desiredInterval.inMilliseconds) * intervalFactor, 125), 3_600_000)
+        let changed = try? Resolution(
+            accuracy: all[min(max(self.accuracy.rank + change, 0), all.count - 1)],
+            desiredInterval: .milliseconds(Int64(milliseconds)), minimumDisplacement: self.minimumDisplacement)
+        return changed ?? self
+    }
+}
