@@ -64,9 +64,11 @@ let package = Package(
             ],
             swiftSettings: settings),
 
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
         .testTarget(name: "TrackingCoreTests", dependencies: ["TrackingCore"], swiftSettings: settings),
         .testTarget(
-            name: "TrackingMQTTTests", dependencies: ["TrackingCore", "TrackingMQTT", "TrackingTesting", logging],
+            name: "TrackingMQTTTests",
+            dependencies: ["TrackingCore", "TrackingMQTT", "TrackingTesting", "TestSupport", logging],
             swiftSettings: settings),
         .testTarget(
             name: "TrackingPublisherTests", dependencies: ["TrackingCore", "TrackingPublisher", "TrackingTesting"],

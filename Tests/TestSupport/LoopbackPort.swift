@@ -1,0 +1,51 @@
+import Foundation
+
+/// Finds free ports on the loopback interface.
+public enum LoopbackPort {
+    /// A TCP port on 127.0.0.1 that nobody listened on a moment ago.
+    ///
+    /// It lies below the range from which the kernel takes the ports of outgoing connections: a client that keeps
+    /// trying a port out of that range while the broker is down can end up connected to itself.
+    public static func free() throws -> Int {
+        for _ in 0..<200 {
+            let port = Int.random(in: 15_000..<32_000)
+            if Self.isFree(port) { return port }
+        }
+        throw TestSupportError("no free port on 127.0.0.1 between 15000 and 31999 after 200 tries")
+    }
+
+    /// Whether something accepts connections there now.
+    public static func accepts(_ port: Int) -> Bool {
+        Self.withSocket { connect($0, $1, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0 }(port)
+    }
+
+    private static func isFree(_ port: Int) -> Bool {
+        Self.withSocket { bind($0, $1, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0 }(port)
+    }
+
+    private static func withSocket(
+        _ body: @escaping (Int32, UnsafePointer<sockaddr>) -> Bool
+    ) -> (Int) -> Bool {
+        { port in
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            guard descriptor >= 0 else { return false }
+            defer { close(descriptor) }
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = in_port_t(port).bigEndian
+            address.sin_addr.s_addr = inet_addr("127.0.0.1")
+            return withUnsafePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body(descriptor, $0) }
+            }
+        }
+    }
+}
+
+/// Why a test could not be set up.
+public struct TestSupportError: Error, CustomStringConvertible {
+    /// The sentence to read.
+    public let description: String
+
+    /// Makes an error.
+    public init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,151 @@
+public import Foundation
+import Synchronization
+
+/// A private Mosquitto broker for one test: own folder, own free port on 127.0.0.1, gone when the test is.
+///
+///     let broker = try await MosquittoProcess.start()
+///     // … connect to 127.0.0.1:broker.port …
+///     try await broker.restart()
+///
+/// It is killed at the latest when the last reference to it goes.
+public final class MosquittoProcess: Sendable {
+    /// What a configuration is made of: the port to listen on and the broker's own folder, which exists and is empty.
+    public typealias Configuration = @Sendable (_ port: Int, _ directory: URL) throws -> String
+
+    /// Where it listens, on 127.0.0.1.
+    public let port: Int
+    /// Its own folder, with `mosquitto.conf` and `mosquitto.log`; removed with the broker.
+    public let directory: URL
+    /// The address in the form that programs take.
+    public var url: String { "mqtt://127.0.0.1:\(self.port)" }
+
+    private let program: URL
+    private let process = Mutex<Process?>(nil)
+
+    /// Starts a broker and returns once it accepts connections.
+    ///
+    /// - Parameters:
+    ///   - port: Where to listen; a free port when `nil`.
+    ///   - extra: Lines for the end of the default configuration (one listener, anonymous access, no persistence).
+    /// - Throws: `TestSupportError` that says what is missing or what the broker logged.
+    public static func start(port: Int? = nil, extra: [String] = []) async throws -> MosquittoProcess {
+        try await Self.start(port: port) { port, _ in
+            (["listener \(port) 127.0.0.1", "allow_anonymous true", "max_queued_messages 100000"] + extra)
+                .joined(separator: "\n")
+        }
+    }
+
+    /// Starts a broker with a configuration of the caller's and returns once it accepts connections on its port.
+    ///
+    /// Lines that keep the broker's user and its log in its folder are put before the caller's.
+    public static func start(port: Int? = nil, configuration: Configuration) async throws -> MosquittoProcess {
+        var lastError: any Error = TestSupportError("unreachable")
+        for _ in 0..<5 {
+            do {
+                let broker = try MosquittoProcess(port: port ?? LoopbackPort.free(), configuration: configuration)
+                try await broker.launch()
+                return broker
+            } catch {
+                lastError = error  // another program may have taken the port meanwhile
+            }
+            if port != nil { break }
+        }
+        throw lastError
+    }
+
+    private init(port: Int, configuration: Configuration) throws {
+        self.port = port
+        self.program = try Self.findProgram()
+        self.directory = FileManager.default.temporaryDirectory.appending(path: "godwit-broker-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: self.directory, withIntermediateDirectories: true)
+        let own = "user \(NSUserName())\nlog_dest file \(self.logFile.path())\nlog_type all\n"
+        let text = try own + configuration(port, self.directory) + "\n"
+        try Data(text.utf8).write(to: self.directory.appending(path: "mosquitto.conf"))
+    }
+
+    deinit {
+        self.process.withLock { process in
+            if let process, process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
+        }
+        try? FileManager.default.removeItem(at: self.directory)
+    }
+
+    /// What it logged so far.
+    public var log: String { (try? String(contentsOf: self.logFile, encoding: .utf8)) ?? "" }
+
+    /// The process's id; `nil` when it does not run.
+    public var processID: Int32? {
+        self.process.withLock { process in process.flatMap { $0.isRunning ? $0.processIdentifier : nil } }
+    }
+
+    /// Ends it in order (SIGTERM) and returns once it is gone. Does nothing when it does not run.
+    public func stop() async throws { try await self.end(with: SIGTERM) }
+
+    /// Kills it (SIGKILL), as a power cut would, and returns once it is gone.
+    public func kill() async throws { try await self.end(with: SIGKILL) }
+
+    /// Stops it in its tracks (SIGSTOP): connections stand, nothing answers.
+    public func freeze() { self.signal(SIGSTOP) }
+
+    /// Lets a frozen broker go on (SIGCONT).
+    public func thaw() { self.signal(SIGCONT) }
+
+    /// Lets it read its password, access and revocation files again (SIGHUP).
+    public func reload() { self.signal(SIGHUP) }
+
+    /// Starts it again with the same configuration on the same port; a running one is ended in order first.
+    public func restart() async throws {
+        try await self.stop()
+        try await self.launch()
+    }
+
+    private var logFile: URL { self.directory.appending(path: "mosquitto.log") }
+
+    private func signal(_ number: Int32) {
+        if let id = self.processID { Foundation.kill(id, number) }
+    }
+
+    private func launch() async throws {
+        let process = Process()
+        process.executableURL = self.program
+        process.arguments = ["-c", self.directory.appending(path: "mosquitto.conf").path()]
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = FileHandle.nullDevice
+        let errors = self.directory.appending(path: "stderr.log")
+        try Data().write(to: errors)
+        process.standardError = try FileHandle(forWritingTo: errors)
+        try process.run()
+        self.process.withLock { $0 = process }
+        try await self.wait("accept connections") { !process.isRunning || LoopbackPort.accepts(self.port) }
+        guard process.isRunning else {
+            let said = (try? String(contentsOf: errors, encoding: .utf8)) ?? ""
+            throw TestSupportError("mosquitto ended at once on port \(self.port): \(said)\(self.log)")
+        }
+    }
+
+    private func end(with number: Int32) async throws {
+        guard let process = self.process.withLock({ $0 }), process.isRunning else { return }
+        Foundation.kill(process.processIdentifier, number)
+        if number == SIGTERM { Foundation.kill(process.processIdentifier, SIGCONT) }  // a frozen one cannot obey
+        try await self.wait("end") { !process.isRunning }
+    }
+
+    private func wait(_ what: String, until condition: () -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while !condition() {
+            guard ContinuousClock.now < deadline else {
+                throw TestSupportError("mosquitto did not \(what) within 20 s: \(self.log)")
+            }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    private static func findProgram() throws -> URL {
+        let path = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+        for folder in path + ["/usr/sbin", "/usr/local/sbin", "/opt/homebrew/sbin"] {
+            let program = URL(filePath: folder).appending(path: "mosquitto")
+            if FileManager.default.isExecutableFile(atPath: program.path()) { return program }
+        }
+        throw TestSupportError("mosquitto is neither on PATH nor in /usr/sbin: apt-get install mosquitto")
+    }
+}
