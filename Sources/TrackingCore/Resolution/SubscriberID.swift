@@ -1,0 +1,16 @@
+/// Names one subscriber of a trackable: one run of one client program. Two connections are two subscribers.
+public struct SubscriberID: Hashable, Sendable, CustomStringConvertible {
+    /// The client program.
+    public let client: ClientID
+    /// Its run.
+    public let session: SessionID
+
+    /// Names the run `session` of `client`.
+    public init(client: ClientID, session: SessionID) {
+        self.client = client
+        self.session = session
+    }
+
+    /// `client/session`, for logs.
+    public var description: String { "\(self.client)/\(self.session)" }
+}

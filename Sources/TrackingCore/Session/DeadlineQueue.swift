@@ -1,0 +1,75 @@
+/// Deadlines by key, of which the next is always at hand: leases, grace periods, waits.
+///
+/// A key has at most one deadline. Setting and removing cost O(log n); a replaced deadline stays in the heap until it comes
+/// up, or until such leftovers outnumber the living, so that memory stays proportional to `count`.
+public struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
+    private struct Entry: Comparable, Sendable {
+        let deadline: MonotonicTime
+        /// Counts the settings: tells a living entry from a leftover, and orders equal deadlines.
+        let order: UInt64
+        let key: Key
+
+        static func == (left: Self, right: Self) -> Bool { left.order == right.order }
+        static func < (left: Self, right: Self) -> Bool {
+            left.deadline == right.deadline ? left.order < right.order : left.deadline < right.deadline
+        }
+    }
+
+    private var living: [Key: Entry] = [:]
+    /// Its least entry is always a living one.
+    private var heap = MinHeap<Entry>()
+    private var settings: UInt64 = 0
+
+    /// Makes a queue without deadlines.
+    public init() {}
+
+    /// The earliest deadline; `nil` when there is none.
+    public var next: MonotonicTime? { self.heap.min?.deadline }
+
+    /// How many keys have a deadline.
+    public var count: Int { self.living.count }
+
+    /// Whether no key has a deadline.
+    public var isEmpty: Bool { self.living.isEmpty }
+
+    /// How many entries the heap holds, leftovers included; for tests of the bound.
+    var heapCount: Int { self.heap.count }
+
+    /// The deadline of `key`; `nil` when it has none.
+    public func deadline(of key: Key) -> MonotonicTime? { self.living[key]?.deadline }
+
+    /// Gives `key` a deadline, in place of the one it had.
+    public mutating func set(_ key: Key, deadline: MonotonicTime) {
+        self.settings += 1
+        let entry = Entry(deadline: deadline, order: self.settings, key: key)
+        self.living[key] = entry
+        self.heap.push(entry)
+        self.dropLeftovers()
+    }
+
+    /// Takes the deadline of `key` away and returns it; `nil` when it had none.
+    @discardableResult
+    public mutating func remove(_ key: Key) -> MonotonicTime? {
+        guard let entry = self.living.removeValue(forKey: key) else { return nil }
+        self.dropLeftovers()
+        return entry.deadline
+    }
+
+    /// Takes out every key whose deadline is at or before `now`: the earliest first, equal ones in the order they were set.
+    public mutating func popExpired(now: MonotonicTime) -> [Key] {
+        var expired: [Key] = []
+        while let entry = self.heap.min, entry.deadline <= now {
+            self.living[entry.key] = nil
+            expired.append(entry.key)
+            self.dropLeftovers()
+        }
+        return expired
+    }
+
+    private mutating func dropLeftovers() {
+        if self.heap.count > 2 * self.living.count + 16 {
+            self.heap = MinHeap(Array(self.living.values))
+        }
+        while let entry = self.heap.min, self.living[entry.key] != entry { _ = self.heap.popMin() }
+    }
+}

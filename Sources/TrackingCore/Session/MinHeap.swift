@@ -1,0 +1,55 @@
+/// A binary heap whose least element is at hand. Adding and taking cost O(log n).
+struct MinHeap<Element: Comparable & Sendable>: Sendable {
+    private var elements: [Element]
+
+    init() { self.elements = [] }
+
+    /// Makes a heap of `elements` in O(n).
+    init(_ elements: [Element]) {
+        self.elements = elements
+        for index in (0..<(elements.count / 2)).reversed() { self.siftDown(from: index) }
+    }
+
+    var count: Int { self.elements.count }
+
+    /// The least element, left in place.
+    var min: Element? { self.elements.first }
+
+    mutating func push(_ element: Element) {
+        self.elements.append(element)
+        self.siftUp(from: self.elements.count - 1)
+    }
+
+    /// Takes the least element out.
+    mutating func popMin() -> Element? {
+        guard let last = self.elements.popLast() else { return nil }
+        guard let least = self.elements.first else { return last }
+        self.elements[0] = last
+        self.siftDown(from: 0)
+        return least
+    }
+
+    private mutating func siftUp(from start: Int) {
+        var child = start
+        while child > 0 {
+            let parent = (child - 1) / 2
+            guard self.elements[child] < self.elements[parent] else { return }
+            self.elements.swapAt(child, parent)
+            child = parent
+        }
+    }
+
+    private mutating func siftDown(from start: Int) {
+        var parent = start
+        while true {
+            var least = parent
+            let left = 2 * parent + 1
+            let right = left + 1
+            if left < self.elements.count, self.elements[left] < self.elements[least] { least = left }
+            if right < self.elements.count, self.elements[right] < self.elements[least] { least = right }
+            guard least != parent else { return }
+            self.elements.swapAt(parent, least)
+            parent = least
+        }
+    }
+}
