@@ -39,7 +39,7 @@ enum GPSDReport: Hashable, Sendable {
             case "TPV": self = try Self.read(decoder.decode(TPV.self, from: data))
             case "VERSION":
                 let version = try decoder.decode(Version.self, from: data)
-                self = .version(release: version.release, protocolMajor: version.proto_major)
+                self = .version(release: version.release, protocolMajor: version.protocolMajor)
             case "DEVICES": self = .devices(try decoder.decode(Devices.self, from: data).devices.map(\.device))
             case "DEVICE": self = .device(try decoder.decode(DeviceMessage.self, from: data).device)
             case "ERROR": self = .error(try decoder.decode(ErrorMessage.self, from: data).message)
@@ -105,7 +105,12 @@ private struct TPV: Decodable {
 
 private struct Version: Decodable {
     var release: String
-    var proto_major: Int
+    var protocolMajor: Int
+
+    private enum CodingKeys: String, CodingKey {
+        case release
+        case protocolMajor = "proto_major"
+    }
 }
 
 private struct ErrorMessage: Decodable { var message: String }
