@@ -1,0 +1,138 @@
+private import FoundationEssentials
+import TrackingCore
+
+/// One line of gpsd's JSON protocol (version 3), of which only what a tracker needs is read.
+enum GPSDReport: Hashable, Sendable {
+    /// gpsd's greeting.
+    case version(release: String, protocolMajor: Int)
+    /// All receivers that gpsd has.
+    case devices([Device])
+    /// One receiver came, changed or (without `isActive`) went.
+    case device(Device)
+    /// A fix.
+    case fix(Location, device: String?)
+    /// A report of a receiver that has no fix, or of a fix without a time.
+    case noFix
+    /// gpsd did not like what we sent.
+    case error(String)
+    /// Another class of report, which is none of our business: `SKY`, `WATCH`, `PPS`…
+    case other(String)
+
+    /// A receiver that gpsd drives.
+    struct Device: Hashable, Sendable {
+        /// Its path, which is its name.
+        var path: String
+        /// Whether gpsd has it open.
+        var isActive: Bool
+        /// The shortest cycle that it can do, in seconds; `nil` where gpsd cannot set its cycle, or does not say so yet.
+        var shortestCycle: Double?
+    }
+
+    /// Reads one line, without its line end.
+    ///
+    /// - Throws: `invalidPayload` when it is no JSON object of gpsd's.
+    init(line: ArraySlice<UInt8>) throws(TrackingError) {
+        let decoder = JSONDecoder()
+        let data = Data(line)
+        do {
+            switch try decoder.decode(Class.self, from: data).class {
+            case "TPV": self = try Self.read(decoder.decode(TPV.self, from: data))
+            case "VERSION":
+                let version = try decoder.decode(Version.self, from: data)
+                self = .version(release: version.release, protocolMajor: version.protocolMajor)
+            case "DEVICES": self = .devices(try decoder.decode(Devices.self, from: data).devices.map(\.device))
+            case "DEVICE": self = .device(try decoder.decode(DeviceMessage.self, from: data).device)
+            case "ERROR": self = .error(try decoder.decode(ErrorMessage.self, from: data).message)
+            case let other: self = .other(String(other.prefix(32)))
+            }
+        } catch {
+            throw TrackingError(.invalidPayload, "is not a report of gpsd")
+        }
+    }
+
+    private static func read(_ report: TPV) -> GPSDReport {
+        // Older ones say mode 0 (unknown) or 1 (no fix); a fix without a time cannot be told from an old one.
+        guard let mode = report.mode, mode >= 2, let time = report.time.flatMap({ ISO8601.parse($0.utf8) }),
+            let latitude = report.lat, let longitude = report.lon,
+            let coordinate = Coordinate(latitude: latitude, longitude: longitude)
+        else { return .noFix }
+        var location = Location(coordinate: coordinate, time: time)
+        if mode >= 3 {
+            location.altitude = report.altHAE
+            location.accuracyVertical = Self.positive(report.epv).map { $0 * Confidence.lineFrom95 }
+        }
+        location.accuracyHorizontal = Self.accuracyHorizontal(report)
+        location.speed = Self.positive(report.speed)
+        location.accuracySpeed = Self.positive(report.eps).map { $0 * Confidence.lineFrom95 }
+        if location.speed != 0, let track = report.track, track.isFinite {
+            location.bearing = track.normalizedBearing
+            location.accuracyBearing = Self.positive(report.epd).map { $0 * Confidence.lineFrom95 }
+        }
+        return .fix(location, device: report.device)
+    }
+
+    /// From the errors east and north where gpsd tells both, else from the radius (older ones tell only some of them).
+    private static func accuracyHorizontal(_ report: TPV) -> Double? {
+        if let east = Self.positive(report.epx), let north = Self.positive(report.epy) {
+            return Confidence.radius(deviations: east * Confidence.lineFrom95, north * Confidence.lineFrom95)
+        }
+        return Self.positive(report.eph).map { $0 * Confidence.radiusFrom95 }
+    }
+
+    private static func positive(_ value: Double?) -> Double? { value.flatMap { $0 >= 0 && $0.isFinite ? $0 : nil } }
+}
+
+// The reports as gpsd writes them; the names are its own.
+
+private struct Class: Decodable { var `class`: String }
+
+private struct TPV: Decodable {
+    var device: String?
+    var mode: Int?
+    var time: String?
+    var lat: Double?
+    var lon: Double?
+    var altHAE: Double?
+    var epx: Double?
+    var epy: Double?
+    var eph: Double?
+    var epv: Double?
+    var track: Double?
+    var epd: Double?
+    var speed: Double?
+    var eps: Double?
+}
+
+private struct Version: Decodable {
+    var release: String
+    var protocolMajor: Int
+
+    private enum CodingKeys: String, CodingKey {
+        case release
+        case protocolMajor = "proto_major"
+    }
+}
+
+private struct ErrorMessage: Decodable { var message: String }
+
+private struct Devices: Decodable { var devices: [DeviceMessage] }
+
+private struct DeviceMessage: Decodable {
+    var path: String
+    var mincycle: Double?
+    /// The time of activation as text, or the number 0 for a receiver that went.
+    var isActive: Bool
+
+    private enum CodingKeys: String, CodingKey { case path, mincycle, activated }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.path = try container.decode(String.self, forKey: .path)
+        self.mincycle = try? container.decode(Double.self, forKey: .mincycle)
+        self.isActive = (try? container.decode(Double.self, forKey: .activated)) != 0
+    }
+
+    var device: GPSDReport.Device {
+        GPSDReport.Device(path: self.path, isActive: self.isActive, shortestCycle: self.mincycle)
+    }
+}

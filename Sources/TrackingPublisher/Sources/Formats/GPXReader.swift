@@ -1,0 +1,133 @@
+import TrackingCore
+
+/// Reads the track points of GPX 1.0 and 1.1, piece by piece.
+///
+/// Waypoints and route points are places, not fixes, and are passed over. A track point without a time, or with a place that
+/// is none, is refused and said. Speed and course are read where GPX 1.0 has them and from Garmin's extension, `hdop` becomes an
+/// accuracy (see ``Confidence``), `ele` plus `geoidheight` the altitude; GPX leaves open what `ele` without
+/// `geoidheight` is measured from, and it is taken as it stands.
+struct GPXReader: RecordingDecoder {
+    private(set) var failure: TrackingError?
+    private var scanner = XMLScanner()
+    private var point: Point?
+    /// The text of the element that is being read, while it may matter.
+    private var text: String?
+    private var count = 0
+    private var isGPX = false
+    private var pending: [SourceEvent] = []
+
+    /// The longest text that can be a number or a time.
+    private static let maximumText = 64
+
+    /// What is known of the point that is being read.
+    private struct Point {
+        var coordinate: Coordinate?
+        var time: UnixTime?
+        var elevation: Double?
+        var geoidHeight: Double?
+        var dilution: Double?
+        var verticalDilution: Double?
+        var speed: Double?
+        var course: Double?
+
+        /// Takes in the text of a child element; what is no number stays unknown.
+        mutating func set(_ name: String, to text: String) {
+            let trimmed = text.utf8.drop(while: XMLTagReader.isSpace).reversed().drop(while: XMLTagReader.isSpace)
+                .reversed()
+            let bytes = Array(trimmed)
+            let number = Double(String(decoding: bytes, as: UTF8.self)).flatMap { $0.isFinite ? $0 : nil }
+            let magnitude = number.flatMap { $0 >= 0 ? $0 : nil }
+            switch name {
+            case "time": self.time = ISO8601.parse(bytes)
+            case "ele": self.elevation = number
+            case "geoidheight": self.geoidHeight = number
+            case "hdop": self.dilution = magnitude
+            case "vdop": self.verticalDilution = magnitude
+            case "speed": self.speed = magnitude
+            case "course": self.course = number
+            default: break
+            }
+        }
+    }
+
+    /// Starts at the beginning of a document.
+    init() {}
+
+    mutating func append(_ bytes: ArraySlice<UInt8>) -> [SourceEvent] {
+        guard self.failure == nil else { return [] }
+        self.scanner.append(bytes)
+        do throws(XMLScanner.Malformed) {
+            while let event = try self.scanner.next() { try self.read(event) }
+        } catch {
+            self.failure = TrackingError(
+                .inputUnreadable, "is not well-formed GPX: line \(error.line), \(error.reason)")
+        }
+        return self.takePending()
+    }
+
+    mutating func finish() -> [SourceEvent] {
+        guard self.isGPX else {
+            self.failure = self.failure ?? TrackingError(.inputUnreadable, "is not GPX: it has no gpx element")
+            return []
+        }
+        return self.scanner.isComplete ? [] : [.badInput("the GPX breaks off after track point \(self.count)")]
+    }
+
+    private mutating func takePending() -> [SourceEvent] {
+        defer { self.pending = [] }
+        return self.pending
+    }
+
+    private mutating func read(_ event: XMLScanner.Event) throws(XMLScanner.Malformed) {
+        switch event {
+        case .start(let name, let attributes): try self.started(name, attributes)
+        case .text(let piece):
+            guard let text = self.text else { return }
+            self.text = text.utf8.count + piece.utf8.count <= Self.maximumText ? text + piece : nil
+        case .end(let name): self.ended(name)
+        }
+    }
+
+    private mutating func started(_ name: String, _ attributes: [String: String]) throws(XMLScanner.Malformed) {
+        if !self.isGPX {
+            guard name == "gpx" else { throw XMLScanner.Malformed(line: 1, reason: "the root element is not gpx") }
+            self.isGPX = true
+        }
+        if name == "trkpt" {
+            self.count += 1
+            self.point = Point(coordinate: Self.coordinate(attributes))
+        }
+        self.text = self.point == nil ? nil : ""
+    }
+
+    private mutating func ended(_ name: String) {
+        if name == "trkpt", let point = self.point {
+            self.pending.append(self.event(of: point))
+            self.point = nil
+        } else if let text = self.text {
+            self.point?.set(name, to: text)
+        }
+        self.text = nil
+    }
+
+    private static func coordinate(_ attributes: [String: String]) -> Coordinate? {
+        guard let latitude = attributes["lat"].flatMap(Double.init),
+            let longitude = attributes["lon"].flatMap(Double.init)
+        else { return nil }
+        return Coordinate(latitude: latitude, longitude: longitude)
+    }
+
+    private func event(of point: Point) -> SourceEvent {
+        guard let coordinate = point.coordinate else {
+            return .badInput("track point \(self.count) has no valid place")
+        }
+        guard let time = point.time else { return .badInput("track point \(self.count) has no valid time") }
+        var location = Location(coordinate: coordinate, time: time)
+        location.altitude = point.elevation.map { $0 + (point.geoidHeight ?? 0) }
+        location.accuracyHorizontal = point.dilution.map { Confidence.radius(dilution: $0) }
+        location.accuracyVertical = point.verticalDilution.map { $0 * Confidence.rangeError }
+        location.speed = point.speed
+        location.bearing = point.course?.normalizedBearing
+        return .fix(location)
+    }
+}

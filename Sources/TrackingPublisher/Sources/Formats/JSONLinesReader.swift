@@ -1,0 +1,38 @@
+import TrackingCore
+
+/// Reads one GeoJSON Feature a line, as `protocol.md` has it; RFC 8142 sequences (with a record separator) too.
+///
+/// A line that is none is refused and said, and the next one is read.
+struct JSONLinesReader: RecordingDecoder {
+    private var splitter = LineSplitter()
+    private let decode: @Sendable (ArraySlice<UInt8>) throws(TrackingError) -> Location
+
+    /// Reads Features with `decode`.
+    init(decode: @escaping @Sendable (ArraySlice<UInt8>) throws(TrackingError) -> Location) { self.decode = decode }
+
+    mutating func append(_ bytes: ArraySlice<UInt8>) -> [SourceEvent] {
+        self.splitter.append(bytes).compactMap(self.event)
+    }
+
+    mutating func finish() -> [SourceEvent] {
+        self.splitter.finish().flatMap(self.event).map { [$0] } ?? []
+    }
+
+    private func event(of line: LineSplitter.Line) -> SourceEvent? {
+        switch line {
+        case .tooLong(let number): return .badInput("line \(number) is longer than \(LineSplitter.limit) bytes")
+        case .text(let bytes, let number):
+            let text = bytes.drop { $0 == 0x1E || XMLTagReader.isSpace($0) }
+            guard !text.isEmpty else { return nil }
+            do throws(TrackingError) {
+                var location = try self.decode(text)
+                // These number the record in the stream that it came from; the publisher gives it its own.
+                location.seq = nil
+                location.stream = nil
+                return .fix(location)
+            } catch {
+                return .badInput("line \(number): \(error.message)")
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import TrackingCore
+
+/// What the sentences of one epoch (one time of day) have told so far.
+struct NMEAEpoch: Hashable, Sendable {
+    /// The time of day that the sentences share.
+    let time: NMEATime
+    /// The date, where a sentence of this epoch tells it.
+    private(set) var days: Int?
+
+    private var coordinate: Coordinate?
+    /// Whether any sentence says that there is no fix: then there is none, whatever the others say.
+    private var isInvalid = false
+    private var fixMode: Int?
+    private var isDifferential = false
+    private var altitude: Double?
+    private var dilution: Double?
+    private var verticalDilution: Double?
+    private var deviations: NMEASentence.GST?
+    private var speed: Double?
+    private var course: Double?
+
+    /// Begins the epoch of this time of day.
+    init(time: NMEATime) { self.time = time }
+
+    /// Whether a position is known that nothing speaks against.
+    var hasFix: Bool { self.coordinate != nil && !self.isInvalid && self.fixMode != 1 }
+
+    /// Takes in a sentence of this epoch.
+    mutating func add(_ sentence: NMEASentence) {
+        switch sentence {
+        case .gga(let gga): self.add(gga)
+        case .rmc(let rmc): self.add(rmc)
+        case .gll(let gll):
+            self.isInvalid = self.isInvalid || !gll.isValid
+            self.coordinate = self.coordinate ?? gll.coordinate
+        case .vtg(let vtg):
+            self.speed = self.speed ?? vtg.speed
+            self.course = self.course ?? vtg.course
+        case .gsa(let gsa): self.add(gsa)
+        case .gst(let gst): self.deviations = gst
+        case .zda(let zda): self.days = zda.days ?? self.days
+        case .other: break
+        }
+    }
+
+    /// The fix, where there is one; the date is that of the sentences, or else the one that brings it nearest to `reference`.
+    func location(nearest reference: UnixTime) -> Location? {
+        guard self.hasFix, let coordinate = self.coordinate else { return nil }
+        var location = Location(coordinate: coordinate, time: self.moment(nearest: reference))
+        let is3D = self.fixMode != 2
+        location.altitude = is3D ? self.altitude : nil
+        location.accuracyHorizontal = self.accuracyHorizontal
+        location.accuracyVertical = is3D ? self.accuracyVertical : nil
+        location.speed = self.speed
+        // What stands still has no direction of travel, though receivers go on telling the last one, or 0.
+        location.bearing = self.speed == 0 ? nil : self.course?.normalizedBearing
+        return location
+    }
+
+    /// The moment of the epoch.
+    func moment(nearest reference: UnixTime) -> UnixTime {
+        guard let days = self.days else {
+            return CivilTime.moment(secondsOfDay: self.time.seconds, nearest: reference)
+        }
+        return UnixTime(Double(days) * CivilTime.secondsPerDay + self.time.seconds)
+    }
+
+    private mutating func add(_ gga: NMEASentence.GGA) {
+        // A place typed in by hand (7) is no fix.
+        self.isInvalid = self.isInvalid || gga.quality == 0 || gga.quality == 7
+        self.isDifferential = (2...5).contains(gga.quality)
+        self.coordinate = gga.coordinate ?? self.coordinate
+        self.dilution = gga.dilution ?? self.dilution
+        if let altitude = gga.altitude, let separation = gga.geoidSeparation { self.altitude = altitude + separation }
+    }
+
+    private mutating func add(_ rmc: NMEASentence.RMC) {
+        self.isInvalid = self.isInvalid || !rmc.isValid
+        self.coordinate = self.coordinate ?? rmc.coordinate
+        self.days = rmc.days ?? self.days
+        self.speed = rmc.speed ?? self.speed
+        self.course = rmc.course ?? self.course
+    }
+
+    /// Receivers of several systems send one GSA for each: the best mode counts.
+    private mutating func add(_ gsa: NMEASentence.GSA) {
+        if let mode = gsa.mode, (1...3).contains(mode) { self.fixMode = max(self.fixMode ?? 1, mode) }
+        self.dilution = self.dilution ?? gsa.horizontalDilution
+        self.verticalDilution = self.verticalDilution ?? gsa.verticalDilution
+    }
+
+    private var accuracyHorizontal: Double? {
+        if let north = self.deviations?.latitudeDeviation, let east = self.deviations?.longitudeDeviation {
+            return Confidence.radius(deviations: north, east)
+        }
+        // Receivers say 0 and 99.99 for "unknown".
+        guard let dilution = self.dilution, dilution > 0, dilution < 99 else { return nil }
+        return Confidence.radius(dilution: dilution, isDifferential: self.isDifferential)
+    }
+
+    private var accuracyVertical: Double? {
+        if let deviation = self.deviations?.altitudeDeviation { return deviation }
+        guard let dilution = self.verticalDilution, dilution > 0, dilution < 99 else { return nil }
+        return dilution * (self.isDifferential ? Confidence.differentialRangeError : Confidence.rangeError)
+    }
+}

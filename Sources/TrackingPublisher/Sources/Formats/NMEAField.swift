@@ -1,0 +1,82 @@
+import TrackingCore
+
+/// A time of day as NMEA tells it, to the millisecond.
+struct NMEATime: Hashable, Sendable {
+    /// Milliseconds since midnight UTC, below 86,401,000 (a leap second has its own).
+    let milliseconds: Int
+
+    /// Seconds since midnight UTC.
+    var seconds: Double { Double(self.milliseconds) / 1000 }
+}
+
+/// The text of one field of a sentence.
+struct NMEAField: Sendable {
+    private let bytes: ArraySlice<UInt8>
+
+    /// Wraps the bytes between two commas.
+    init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
+
+    /// The field as it stands.
+    var text: String { String(decoding: self.bytes, as: UTF8.self) }
+
+    /// A plain decimal number; `nil` for anything else, also for what Swift would take: exponents, `inf`, `nan`.
+    var number: Double? {
+        guard !self.bytes.isEmpty, self.bytes.count <= 24,
+            self.bytes.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2E || $0 == 0x2D || $0 == 0x2B })
+        else { return nil }
+        return Double(self.text)
+    }
+
+    /// A number of 0 or more.
+    var magnitude: Double? { self.number.flatMap { $0 >= 0 ? $0 : nil } }
+
+    /// A whole number of up to nine digits.
+    var integer: Int? { self.bytes.count <= 9 ? Int(self.text) : nil }
+
+    /// `hhmmss` with or without a fraction.
+    var time: NMEATime? {
+        var scanner = DigitScanner(self.bytes)
+        guard let hour = scanner.digits(2), let minute = scanner.digits(2), let second = scanner.digits(2),
+            hour < 24, minute < 60, second <= 60
+        else { return nil }
+        let fraction = scanner.take(".") ? scanner.fraction() ?? 0 : 0
+        guard scanner.isAtEnd else { return nil }
+        return NMEATime(
+            milliseconds: (hour * 3600 + minute * 60 + second) * 1000 + min(999, Int((fraction * 1000).rounded())))
+    }
+
+    /// `ddmmyy`: the years 80…99 are the last century's, since GPS time began in 1980.
+    var days: Int? {
+        var scanner = DigitScanner(self.bytes)
+        guard let day = scanner.digits(2), let month = scanner.digits(2), let year = scanner.digits(2), scanner.isAtEnd
+        else { return nil }
+        return CivilTime.days(year: year < 80 ? 2000 + year : 1900 + year, month: month, day: day)
+    }
+
+    /// `dddmm.mmmm` with its hemisphere, as degrees; positive is north or east.
+    func degrees(positive: String, negative: String, hemisphere: NMEAField) -> Double? {
+        guard let value = self.magnitude, value < 100_000 else { return nil }
+        let whole = (value / 100).rounded(.down)
+        let minutes = value - whole * 100
+        guard minutes < 60 else { return nil }
+        switch hemisphere.text {
+        case positive: return whole + minutes / 60
+        case negative: return -(whole + minutes / 60)
+        default: return nil
+        }
+    }
+}
+
+extension [NMEAField] {
+    /// The field in this place (0 is the address), empty where the sentence is shorter.
+    func at(_ index: Int) -> NMEAField { index < self.count ? self[index] : NMEAField([]) }
+
+    /// Latitude, hemisphere, longitude, hemisphere, from this place on.
+    func coordinate(at index: Int) -> Coordinate? {
+        guard
+            let latitude = self.at(index).degrees(positive: "N", negative: "S", hemisphere: self.at(index + 1)),
+            let longitude = self.at(index + 2).degrees(positive: "E", negative: "W", hemisphere: self.at(index + 3))
+        else { return nil }
+        return Coordinate(latitude: latitude, longitude: longitude)
+    }
+}

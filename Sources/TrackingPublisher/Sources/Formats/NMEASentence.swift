@@ -1,0 +1,132 @@
+import TrackingCore
+
+/// One sentence of NMEA 0183, of any talker, checked and read.
+///
+/// Fields that are empty or not what their place calls for are `nil`; receivers leave out what they do not know.
+enum NMEASentence: Hashable, Sendable {
+    case gga(GGA)
+    case rmc(RMC)
+    case gll(GLL)
+    case vtg(VTG)
+    case gsa(GSA)
+    case gst(GST)
+    case zda(ZDA)
+    /// A sound sentence that tells nothing about a fix: its address (`GPGSV`) and its fields.
+    case other(address: String, fields: [String])
+
+    /// Position, quality and height.
+    struct GGA: Hashable, Sendable {
+        var time: NMEATime?
+        var coordinate: Coordinate?
+        /// 0 no fix, 1 GPS, 2 differential, 4 and 5 RTK, 6 estimated, 7 typed in by hand, 8 simulated.
+        var quality: Int
+        var dilution: Double?
+        /// Metres above mean sea level.
+        var altitude: Double?
+        /// Metres of the geoid above the ellipsoid.
+        var geoidSeparation: Double?
+    }
+
+    /// Position, speed, course and date.
+    struct RMC: Hashable, Sendable {
+        var time: NMEATime?
+        /// Days since 1970-01-01; years from 1980 to 2079.
+        var days: Int?
+        var isValid: Bool
+        var coordinate: Coordinate?
+        /// Metres a second.
+        var speed: Double?
+        var course: Double?
+    }
+
+    /// Position alone.
+    struct GLL: Hashable, Sendable {
+        var time: NMEATime?
+        var isValid: Bool
+        var coordinate: Coordinate?
+    }
+
+    /// Course and speed.
+    struct VTG: Hashable, Sendable {
+        var course: Double?
+        /// Metres a second.
+        var speed: Double?
+    }
+
+    /// Dimensions of the fix (1 none, 2 without height, 3 with it) and dilutions.
+    struct GSA: Hashable, Sendable {
+        var mode: Int?
+        var horizontalDilution: Double?
+        var verticalDilution: Double?
+    }
+
+    /// Standard deviations of the fix, in metres.
+    struct GST: Hashable, Sendable {
+        var time: NMEATime?
+        var latitudeDeviation: Double?
+        var longitudeDeviation: Double?
+        var altitudeDeviation: Double?
+    }
+
+    /// Time and date.
+    struct ZDA: Hashable, Sendable {
+        var time: NMEATime?
+        /// Days since 1970-01-01.
+        var days: Int?
+    }
+
+    /// Why a line is no sentence.
+    enum Refusal: Error, Hashable, Sendable, CustomStringConvertible {
+        /// Neither `$` nor `!` begins it, or it holds bytes that are not printable ASCII.
+        case notNMEA
+        case withoutChecksum(String)
+        case wrongChecksum(String)
+
+        /// The sentence to read.
+        var description: String {
+            switch self {
+            case .notNMEA: "is not NMEA (wrong speed of the line, or a binary protocol?)"
+            case .withoutChecksum(let address): "has no checksum (\(address))"
+            case .wrongChecksum(let address): "has a wrong checksum (\(address))"
+            }
+        }
+    }
+
+    /// Reads one line, without its line end.
+    init(line: ArraySlice<UInt8>) throws(Refusal) {
+        let body = try Self.checkedBody(of: line)
+        let fields = body.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map(NMEAField.init)
+        let address = fields[0].text
+        switch address.hasPrefix("P") || address.utf8.count != 5 ? "" : address.suffix(3) {
+        case "GGA": self = .gga(GGA(fields))
+        case "RMC": self = .rmc(RMC(fields))
+        case "GLL": self = .gll(GLL(fields))
+        case "VTG": self = .vtg(VTG(fields))
+        case "GSA": self = .gsa(GSA(fields))
+        case "GST": self = .gst(GST(fields))
+        case "ZDA": self = .zda(ZDA(fields))
+        default: self = .other(address: address, fields: fields.dropFirst().map(\.text))
+        }
+    }
+
+    /// The checksum of a sentence's bytes between `$` and `*`.
+    static func checksum(_ body: some Sequence<UInt8>) -> UInt8 { body.reduce(0, ^) }
+
+    /// What is between `$` and `*`, after the checksum was verified.
+    private static func checkedBody(of line: ArraySlice<UInt8>) throws(Refusal) -> ArraySlice<UInt8> {
+        // Whoever opens a line in mid-sentence, or loses a line end, finds the whole sentence after the last `$`.
+        guard let start = line.lastIndex(where: { $0 == UInt8(ascii: "$") || $0 == UInt8(ascii: "!") }),
+            case let text = line[(start + 1)...], !text.isEmpty, text.allSatisfy({ (0x20...0x7E).contains($0) })
+        else { throw .notNMEA }
+        let address = NMEAField(text.prefix(while: { $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: "*") }).prefix(16))
+            .text
+        guard let star = text.lastIndex(of: UInt8(ascii: "*")) else { throw .withoutChecksum(address) }
+        let body = text[..<star]
+        var digits = text[(star + 1)...]
+        while digits.last == UInt8(ascii: " ") { digits.removeLast() }
+        guard digits.count == 2, let told = UInt8(NMEAField(digits).text, radix: 16), told == Self.checksum(body) else {
+            throw .wrongChecksum(address)
+        }
+        return body
+    }
+}

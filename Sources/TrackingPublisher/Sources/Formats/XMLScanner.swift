@@ -1,0 +1,178 @@
+/// Reads XML as it comes, piece by piece, within bounded memory: enough of it for GPX, in which only elements, attributes and
+/// short texts matter.
+///
+/// Comments, CDATA sections, processing instructions and the document type are passed over; entities other than the five of
+/// XML and character references are left as they stand, so nothing is ever fetched or expanded. Any encoding that
+/// continues ASCII will do, since what is read of GPX is ASCII.
+struct XMLScanner: Sendable {
+    /// What was read. Names are without their namespace prefix.
+    enum Event: Hashable, Sendable {
+        case start(String, attributes: [String: String])
+        case end(String)
+        case text(String)
+    }
+
+    /// Why reading cannot go on.
+    struct Malformed: Error, Hashable, Sendable {
+        var line: Int
+        var reason: String
+    }
+
+    /// The most bytes of one tag or one text.
+    static let limit = 65_536
+    /// The deepest nesting.
+    static let maximumDepth = 64
+
+    private var buffer: [UInt8] = []
+    private var position = 0
+    private var line = 1
+    private var open: [String] = []
+    private var hasRoot = false
+    /// What ends the part that is being passed over.
+    private var skippingTo: [UInt8]?
+    /// The end of an element that was begun and ended by one tag.
+    private var pendingEnd: String?
+
+    /// Whether the document is complete: its root element was closed.
+    var isComplete: Bool { self.hasRoot && self.open.isEmpty && self.pendingEnd == nil }
+
+    /// Takes in the next bytes; read them with ``next()``.
+    mutating func append(_ bytes: ArraySlice<UInt8>) {
+        self.buffer.removeFirst(self.position)
+        self.position = 0
+        self.buffer.append(contentsOf: bytes)
+    }
+
+    /// The next event, or `nil` when more bytes are needed.
+    mutating func next() throws(Malformed) -> Event? {
+        if let name = self.pendingEnd {
+            self.pendingEnd = nil
+            return .end(name)
+        }
+        while true {
+            if self.skippingTo != nil, !self.skip() { return nil }
+            guard self.position < self.buffer.count else { return nil }
+            if self.buffer[self.position] == UInt8(ascii: "<") {
+                guard let step = try self.markup() else { return nil }
+                if let event = step.event { return event }
+            } else {
+                guard let event = try self.text() else { return nil }
+                if !self.open.isEmpty { return event }
+            }
+        }
+    }
+
+    /// Passes over what is being passed over; false when its end has not come yet.
+    private mutating func skip() -> Bool {
+        guard let end = self.skippingTo else { return true }
+        guard let found = self.find(end, from: self.position) else {
+            // The end may have begun within the last bytes.
+            self.advance(to: max(self.position, self.buffer.count - end.count + 1))
+            return false
+        }
+        self.advance(to: found + end.count)
+        self.skippingTo = nil
+        return true
+    }
+
+    /// A step over markup; its event where it has one. `nil` when more bytes are needed.
+    private mutating func markup() throws(Malformed) -> (event: Event?, Void)? {
+        if let isLong = self.startsSkipped() {
+            if !isLong { return nil }
+            return (nil, ())
+        }
+        guard let end = try self.endOfTag() else { return nil }
+        let tag = self.buffer[(self.position + 1)..<end]
+        let event =
+            tag.first == UInt8(ascii: "/") ? try self.close(tag.dropFirst()) : try self.open(tag)
+        self.advance(to: end + 1)
+        return (event, ())
+    }
+
+    /// Begins to pass over a comment and the like: `true`; `nil` when it is a tag; `false` when that cannot be said yet.
+    private mutating func startsSkipped() -> Bool? {
+        let starts: [(start: String, end: String)] = [
+            ("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!DOCTYPE", ">"),
+        ]
+        let rest = self.buffer[self.position...]
+        if let second = rest.dropFirst().first, second != UInt8(ascii: "!"), second != UInt8(ascii: "?") { return nil }
+        for (start, end) in starts {
+            if rest.starts(with: start.utf8) {
+                self.advance(to: self.position + start.utf8.count)
+                self.skippingTo = Array(end.utf8)
+                return true
+            }
+            if start.utf8.starts(with: rest) { return false }
+        }
+        return nil
+    }
+
+    /// Where the tag that begins here ends: the first `>` outside of quotes.
+    private func endOfTag() throws(Malformed) -> Int? {
+        var quote: UInt8?
+        for index in (self.position + 1)..<max(self.position + 1, self.buffer.count) {
+            let byte = self.buffer[index]
+            switch (byte, quote) {
+            case (UInt8(ascii: ">"), nil): return index
+            case (UInt8(ascii: "\""), nil), (UInt8(ascii: "'"), nil): quote = byte
+            case (_, .some(let open)) where open == byte: quote = nil
+            default: break
+            }
+            if index - self.position > Self.limit { throw self.malformed("a tag is longer than \(Self.limit) bytes") }
+        }
+        return nil
+    }
+
+    private mutating func open(_ tag: ArraySlice<UInt8>) throws(Malformed) -> Event {
+        let isEmpty = tag.last == UInt8(ascii: "/")
+        var reader = XMLTagReader(isEmpty ? tag.dropLast() : tag)
+        guard let name = reader.name(), let attributes = reader.attributes() else {
+            throw self.malformed("a broken tag")
+        }
+        guard self.hasRoot == false || !self.open.isEmpty else { throw self.malformed("something after the end") }
+        self.hasRoot = true
+        if isEmpty {
+            self.pendingEnd = name
+        } else {
+            guard self.open.count < Self.maximumDepth else { throw self.malformed("elements nested too deep") }
+            self.open.append(name)
+        }
+        return .start(name, attributes: attributes)
+    }
+
+    private mutating func close(_ tag: ArraySlice<UInt8>) throws(Malformed) -> Event {
+        var reader = XMLTagReader(tag)
+        guard let name = reader.name(), name == self.open.popLast() else {
+            throw self.malformed("an end tag that does not fit")
+        }
+        return .end(name)
+    }
+
+    /// The text up to the next markup. It may come in several pieces.
+    private mutating func text() throws(Malformed) -> Event? {
+        let end = self.buffer[self.position...].firstIndex(of: UInt8(ascii: "<")) ?? self.buffer.count
+        let text = self.buffer[self.position..<end]
+        if self.open.isEmpty,
+            let wrong = text.first(where: { !XMLTagReader.isSpace($0) && !Self.byteOrderMark.contains($0) })
+        {
+            throw self.malformed(
+                wrong == 0 || wrong > 0xF0 ? "the encoding is not UTF-8" : "text outside of the elements")
+        }
+        self.advance(to: end)
+        return .text(XMLTagReader.unescaped(text))
+    }
+
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+    private func find(_ pattern: [UInt8], from start: Int) -> Int? {
+        guard self.buffer.count - start >= pattern.count else { return nil }
+        return (start...(self.buffer.count - pattern.count)).first { self.buffer[$0...].starts(with: pattern) }
+    }
+
+    private mutating func advance(to index: Int) {
+        for byte in self.buffer[self.position..<index] where byte == UInt8(ascii: "\n") { self.line += 1 }
+        self.position = index
+    }
+
+    private func malformed(_ reason: String) -> Malformed { Malformed(line: self.line, reason: reason) }
+}

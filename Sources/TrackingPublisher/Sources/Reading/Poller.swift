@@ -1,0 +1,118 @@
+private import Glibc
+import Synchronization
+import TrackingCore
+
+/// The one thread that waits for files, sockets and deadlines on behalf of every source's task, so that no task ever blocks
+/// a thread of the cooperative pool. It starts with the first wait and sleeps in `poll` while nothing is waited for.
+final class Poller: Sendable {
+    /// The poller of this process.
+    static let shared = Poller()
+
+    /// What is waited for, once.
+    struct Interest: Sendable {
+        /// The file, or `nil` to wait for the deadline alone.
+        var descriptor: Int32?
+        /// Whether to wait until it can be written, instead of read.
+        var isWriting = false
+        /// When to wake up at the latest.
+        var deadline: MonotonicTime?
+    }
+
+    private struct Entry {
+        var interest: Interest
+        var waiter: Waiter
+    }
+
+    private struct State {
+        var entries: [UInt64: Entry] = [:]
+        var lastID: UInt64 = 0
+        /// The two ends of the pipe that interrupts `poll`; `nil` until the thread runs.
+        var pipe: (read: Int32, write: Int32)?
+    }
+
+    private let state = Mutex(State())
+
+    /// Signals `waiter` once when `interest` is met.
+    ///
+    /// - Returns: the number to call ``disarm(_:)`` with when it is no longer of interest.
+    func arm(_ interest: Interest, _ waiter: Waiter) -> UInt64 {
+        let id = self.state.withLock { state -> UInt64 in
+            if state.pipe == nil { state.pipe = self.start() }
+            state.lastID += 1
+            state.entries[state.lastID] = Entry(interest: interest, waiter: waiter)
+            return state.lastID
+        }
+        self.interrupt()
+        return id
+    }
+
+    /// Forgets what was armed. Returns at once; the thread lets go of the file a moment later.
+    func disarm(_ id: UInt64) {
+        if self.state.withLock({ $0.entries.removeValue(forKey: id) }) != nil { self.interrupt() }
+    }
+
+    private func interrupt() {
+        guard let pipe = self.state.withLock({ $0.pipe }) else { return }
+        // A full pipe interrupts just as well.
+        _ = write(pipe.write, [1], 1)
+    }
+
+    /// Starts the thread. Failing here means that the process is out of files or threads, and nothing could be read at all.
+    private func start() -> (read: Int32, write: Int32) {
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else { fatalError("no pipe: \(SystemError.text(errno))") }
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
+        let interrupter = (read: ends[0], write: ends[1])
+        DetachedThread.start { self.loop(interruptedBy: interrupter.read) }
+        return interrupter
+    }
+
+    private func loop(interruptedBy pipe: Int32) {
+        var drain = [UInt8](repeating: 0, count: 64)
+        while true {
+            var (ids, polled, timeout) = self.snapshot(pipe)
+            _ = poll(&polled, nfds_t(polled.count), timeout)
+            if polled[0].revents != 0 { while read(pipe, &drain, drain.count) > 0 {} }
+            self.wake(ids, polled)
+        }
+    }
+
+    /// What `poll` is to wait for; the pipe comes first, and without an id.
+    private func snapshot(_ pipe: Int32) -> (ids: [UInt64], polled: [pollfd], timeout: Int32) {
+        self.state.withLock { state in
+            var ids: [UInt64] = []
+            var polled = [pollfd(fd: pipe, events: Int16(POLLIN), revents: 0)]
+            for (id, entry) in state.entries {
+                guard let descriptor = entry.interest.descriptor else { continue }
+                ids.append(id)
+                polled.append(
+                    pollfd(fd: descriptor, events: Int16(entry.interest.isWriting ? POLLOUT : POLLIN), revents: 0))
+            }
+            guard let earliest = state.entries.values.compactMap(\.interest.deadline).min() else {
+                return (ids, polled, -1)
+            }
+            // Rounded up, or it would spin through the last millisecond.
+            let milliseconds = SourceClock.now.duration(to: earliest).inMilliseconds + 1
+            return (ids, polled, Int32(clamping: max(0, milliseconds)))
+        }
+    }
+
+    private func wake(_ ids: [UInt64], _ polled: [pollfd]) {
+        let ready = Set(zip(ids, polled.dropFirst()).filter { $0.1.revents != 0 }.map(\.0))
+        let now = SourceClock.now
+        let woken = self.state.withLock { state -> [(Waiter, Wake)] in
+            var woken: [(Waiter, Wake)] = []
+            for (id, entry) in state.entries {
+                let isLate = entry.interest.deadline.map { $0 <= now } ?? false
+                guard ready.contains(id) || isLate else { continue }
+                state.entries[id] = nil
+                woken.append((entry.waiter, ready.contains(id) ? .ready : .deadline))
+            }
+            return woken
+        }
+        for (waiter, wake) in woken { waiter.signal(wake) }
+    }
+}

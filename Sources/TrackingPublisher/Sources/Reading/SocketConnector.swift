@@ -1,0 +1,121 @@
+private import Glibc
+import Synchronization
+import TrackingCore
+
+/// Makes TCP connections.
+enum SocketConnector {
+    /// How long finding the address and connecting may take, each address again.
+    static let timeout: Duration = .seconds(10)
+
+    /// An address to connect to.
+    private struct Address: Sendable {
+        var family: Int32
+        var bytes: [UInt8]
+    }
+
+    /// Connects to the first address of `host` that answers.
+    ///
+    /// - Throws: `inputUnreadable` when there is none, `stopped` when the task was cancelled.
+    static func connect(
+        host: String, port: UInt16, name: String, waiter: Waiter
+    ) async throws(TrackingError) -> ByteChannel {
+        var failure = TrackingError(.inputUnreadable, "\(name): the host has no address")
+        for address in try await Self.resolve(host, port, name, waiter) {
+            do throws(TrackingError) {
+                return try await Self.connect(address, name, waiter)
+            } catch {
+                if error.code == .stopped { throw error }
+                failure = error
+            }
+        }
+        throw failure
+    }
+
+    private static func connect(
+        _ address: Address, _ name: String, _ waiter: Waiter
+    ) async throws(TrackingError) -> ByteChannel {
+        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(address.family, type, 0)
+        guard descriptor >= 0 else { throw SystemError.inputUnreadable(name, errno) }
+        let channel = ByteChannel(descriptor, name: name, waiter: waiter)
+        Self.watchOverSilentPeers(descriptor)
+        let result = address.bytes.withUnsafeBytes { bytes in
+            Glibc.connect(
+                descriptor, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
+        }
+        if result == 0 { return channel }
+        guard errno == EINPROGRESS else { throw SystemError.inputUnreadable(name, errno) }
+        let deadline = SourceClock.now.advanced(by: Self.timeout)
+        while true {
+            let wake = await channel.wait(isWriting: true, until: deadline)
+            if wake.contains(.cancelled) { throw SystemError.cancelled }
+            if wake.contains(.ready) { break }
+            if wake.contains(.deadline) { throw SystemError.inputUnreadable(name, ETIMEDOUT) }
+        }
+        let error = channel.socketError
+        guard error == 0 else { throw SystemError.inputUnreadable(name, error) }
+        return channel
+    }
+
+    /// A host that went without a word is noticed within half a minute: receivers may be silent, and so may the network.
+    private static func watchOverSilentPeers(_ descriptor: Int32) {
+        let options: [(Int32, Int32, Int32)] = [
+            (SOL_SOCKET, SO_KEEPALIVE, 1), (Int32(IPPROTO_TCP), TCP_KEEPIDLE, 15),
+            (Int32(IPPROTO_TCP), TCP_KEEPINTVL, 5),
+            (Int32(IPPROTO_TCP), TCP_KEEPCNT, 3), (Int32(IPPROTO_TCP), TCP_NODELAY, 1),
+        ]
+        for (level, option, value) in options {
+            var value = value
+            setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
+        }
+    }
+
+    /// Finds the addresses of a host. The system's resolver blocks, so it gets a thread; a literal address needs none.
+    private static func resolve(
+        _ host: String, _ port: UInt16, _ name: String, _ waiter: Waiter
+    ) async throws(TrackingError) -> [Address] {
+        if let literal = try? Self.lookUp(host, port, flags: AI_NUMERICHOST).get() { return literal }
+        let answer = Answer()
+        DetachedThread.start {
+            answer.set(Self.lookUp(host, port, flags: 0))
+            waiter.signal(.ready)
+        }
+        while true {
+            let wake = await waiter.next()
+            if wake.contains(.cancelled) { throw SystemError.cancelled }
+            switch answer.get() {
+            case .success(let addresses): return addresses
+            case .failure(let refusal): throw TrackingError(.inputUnreadable, "\(name): \(refusal.reason)")
+            case nil: continue
+            }
+        }
+    }
+
+    private struct Refusal: Error {
+        var reason: String
+    }
+
+    private final class Answer: Sendable {
+        private let value = Mutex<Result<[Address], Refusal>?>(nil)
+        func set(_ result: Result<[Address], Refusal>) { self.value.withLock { $0 = result } }
+        func get() -> Result<[Address], Refusal>? { self.value.withLock { $0 } }
+    }
+
+    private static func lookUp(_ host: String, _ port: UInt16, flags: Int32) -> Result<[Address], Refusal> {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_flags = flags | AI_NUMERICSERV
+        var list: UnsafeMutablePointer<addrinfo>?
+        let result = getaddrinfo(host, String(port), &hints, &list)
+        guard result == 0 else { return .failure(Refusal(reason: String(cString: gai_strerror(result)))) }
+        defer { freeaddrinfo(list) }
+        var addresses: [Address] = []
+        var next = list
+        while let info = next?.pointee {
+            let bytes = UnsafeRawBufferPointer(start: info.ai_addr, count: Int(info.ai_addrlen))
+            addresses.append(Address(family: info.ai_family, bytes: Array(bytes)))
+            next = info.ai_next
+        }
+        return .success(addresses)
+    }
+}
