@@ -49,7 +49,8 @@ let package = Package(
             swiftSettings: settings),
         .target(name: "TrackingTesting", dependencies: ["TrackingCore"], swiftSettings: settings),
         .target(
-            name: "GodwitOptions", dependencies: ["TrackingCore", "TrackingMQTT", argumentParser, logging, yams],
+            name: "GodwitOptions",
+            dependencies: ["TrackingCore", "TrackingMQTT", argumentParser, logging, lifecycle, yams],
             swiftSettings: settings),
         .executableTarget(
             name: "godwit-agent",

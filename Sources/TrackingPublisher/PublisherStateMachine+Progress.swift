@@ -39,7 +39,7 @@ extension PublisherStateMachine {
         var actions: [Action] = []
         for (id, asset) in self.assets {
             if self.session.isAnnounced, asset.isSending { actions += self.sendNext(of: id, at: moment) }
-            self.timers.set(.silence(id), deadline: self.session.isAnnounced ? asset.silenceDeadline : nil)
+            self.timers.keep(.silence(id), at: self.session.isAnnounced ? asset.silenceDeadline : nil)
         }
         actions += self.sendKeptEvents()
         return actions + self.leaveIfDone(at: moment)
@@ -144,7 +144,7 @@ extension PublisherStateMachine {
     mutating func stop(by deadline: MonotonicTime?, at moment: Moment) -> [Action] {
         guard self.stop != .closing else { return [] }
         self.stop = .finishing(by: deadline)
-        self.timers.set(.leave, deadline: deadline)
+        self.timers.keep(.leave, at: deadline)
         for id in self.assets.keys {
             self.assets[id]?.lane.finish()
             self.assets[id]?.rawLane?.finish()

@@ -186,7 +186,7 @@ extension SubscriberStateMachine {
     }
 
     private mutating func expect(_ id: TrackableID) {
-        self.timers.set(.stale(id), deadline: self.session.isAnnounced ? self.assets[id]?.staleDeadline : nil)
+        self.timers.keep(.stale(id), at: self.session.isAnnounced ? self.assets[id]?.staleDeadline : nil)
     }
 
     mutating func timersFired(at moment: Moment) -> [Action] {

@@ -36,10 +36,10 @@ struct Terminal {
         Self.write("\u{1B}[?25h\n")
     }
 
-    /// The keys pressed since the last look; waits for `timeout` at most.
-    func keys(timeout: Duration) -> [Character] {
+    /// The keys pressed since the last look.
+    var keys: [Character] {
         var descriptor = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
-        guard poll(&descriptor, 1, Int32(timeout.inMilliseconds)) > 0 else { return [] }
+        guard poll(&descriptor, 1, 0) > 0 else { return [] }
         var buffer = [UInt8](repeating: 0, count: 64)
         let count = read(STDIN_FILENO, &buffer, buffer.count)
         return count > 0 ? Array(String(decoding: buffer[..<count], as: UTF8.self)) : []

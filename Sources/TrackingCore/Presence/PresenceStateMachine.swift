@@ -260,7 +260,7 @@ public struct PresenceStateMachine: Sendable {
 
     private mutating func vanished(_ ghost: Ghost, now: MonotonicTime, isAtOnce: Bool) -> [Change] {
         guard ghost.key.kind == .subscriber, !isAtOnce else { return self.bury(ghost) }
-        if !self.timers.contains(.grace(ghost)) {
+        if self.timers.deadline(of: .grace(ghost)) == nil {
             self.timers.set(.grace(ghost), deadline: now.advanced(by: Self.grace))
         }
         return []

@@ -40,11 +40,11 @@ public struct ResolutionStateMachine: Sendable {
             self.present.insert(subscriber)
         case .subscriberLeft(let subscriber):
             self.present.remove(subscriber)
-            self.conditions.requests[subscriber] = nil
+            _ = self.conditions.requests.remove(subscriber)
         case .requested(let subscriber, let resolution):
             guard self.present.contains(subscriber) else { return nil }
-            self.conditions.requests[subscriber] = resolution
-        case .requestDropped(let subscriber): self.conditions.requests[subscriber] = nil
+            self.conditions.requests.set(subscriber, to: resolution)
+        case .requestDropped(let subscriber): _ = self.conditions.requests.remove(subscriber)
         case .batteryRead(let percent): self.conditions.batteryPercent = percent
         case .nearChanged(let isNear): self.conditions.isNear = isNear
         case .constraintsChanged(let constraints): self.conditions.constraints = constraints

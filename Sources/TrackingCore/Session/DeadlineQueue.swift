@@ -47,6 +47,12 @@ public struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
         self.dropLeftovers()
     }
 
+    /// Gives `key` this deadline, or none; nothing is done where that is so already.
+    public mutating func keep(_ key: Key, at deadline: MonotonicTime?) {
+        guard self.living[key]?.deadline != deadline else { return }
+        if let deadline { self.set(key, deadline: deadline) } else { self.remove(key) }
+    }
+
     /// Takes the deadline of `key` away and returns it; `nil` when it had none.
     @discardableResult
     public mutating func remove(_ key: Key) -> MonotonicTime? {

@@ -1,0 +1,31 @@
+# Everything a newcomer or the CI runs. Each target sets up what it needs (Debian 12 with Swift 6.3; root or sudo).
+SHELL := /bin/bash
+SWIFT_FLAGS := --explicit-target-dependency-import-check error
+
+.PHONY: demo test build release lint drills bench setup
+
+demo: setup
+	swift build $(SWIFT_FLAGS)
+	.build/debug/godwit demo
+
+test:
+	scripts/test
+
+build: setup
+	swift build $(SWIFT_FLAGS)
+
+release: setup
+	swift build $(SWIFT_FLAGS) -c release --static-swift-stdlib
+
+lint:
+	swift format lint --strict --recursive Sources Tests Benchmarks Package.swift
+
+# The long forms of what `make test` does shortly.
+drills: setup
+	scripts/drills
+
+bench: setup
+	scripts/bench
+
+setup:
+	scripts/setup

@@ -1,0 +1,63 @@
+public import ArgumentParser
+import FoundationEssentials
+private import Glibc
+public import Logging
+public import ServiceLifecycle
+import TrackingCore
+
+/// How both programs start and end.
+public enum Program {
+    /// Reads the layered arguments, runs the command they name, and exits with the code that tells what came of it.
+    public static func run(_ root: any ParsableCommand.Type) async {
+        let environment = ProcessInfo.processInfo.environment
+        do {
+            let arguments = try LayeredArguments.merge(
+                Array(CommandLine.arguments.dropFirst()), environment: environment, for: root)
+            var command = try root.parseAsRoot(arguments)
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch let error as TrackingError {
+            self.end(error.message, error.exitCode)
+        } catch let error as ConfigurationFileError {
+            self.end(error.description, .inputUnreadable)
+        } catch {
+            root.exit(withError: error)
+        }
+    }
+
+    /// Runs a service until it ends, or until SIGINT or SIGTERM asks it to.
+    ///
+    /// - Throws: What the service throws.
+    public static func run(_ service: some Service) async throws {
+        let configuration = ServiceGroupConfiguration(
+            services: [
+                .init(
+                    service: service, successTerminationBehavior: .gracefullyShutdownGroup,
+                    failureTerminationBehavior: .cancelGroup)
+            ], gracefulShutdownSignals: [.sigint, .sigterm], logger: Logger(label: "godwit"))
+        try await ServiceGroup(configuration: configuration).run()
+    }
+
+    /// Says why on standard error and exits.
+    public static func end(_ message: String, _ code: ExitCode) -> Never {
+        self.complain(message)
+        Glibc.exit(code.rawValue)
+    }
+
+    /// Says something on standard error.
+    public static func complain(_ message: String) {
+        fputs("Error: \(message)\n", stderr)
+    }
+
+    /// Sends logs to standard error, from `level` on.
+    public static func startLogging(_ level: Logger.Level) {
+        LoggingSystem.bootstrap { label in
+            var handler = StreamLogHandler.standardError(label: label)
+            handler.logLevel = level
+            return handler
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import ArgumentParser
+import GodwitOptions
+import Logging
+import TrackingCore
+import TrackingMQTT
+import TrackingPublisher
+
+/// `godwit-agent run`: until it is stopped, or its finite source ends.
+struct Run: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Carry trackables and publish their positions.",
+        discussion: """
+            When a finite source ends, everything sent is acknowledged, the presence is withdrawn, and the exit code is 0. \
+            While the broker refuses this device (wrong password, not authorised) it is tried again with waits up to 15 \
+            minutes, unless --fail-fast is given. Several trackables with settings of their own go under the key \
+            'trackables' of --config.
+            """)
+
+    @OptionGroup var trackables: TrackableOptions
+
+    @OptionGroup var broker: BrokerOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "Where fixes come from: gpsd://host[:port], nmea:FILE|-|tcp://host:port|/dev/tty…, gpx:FILE, jsonl:FILE|-, simulate:. Repeatable, each with an optional class: gpsd://host#accuracy=HIGH.",
+            valueName: "source"))
+    var source: [String] = []
+
+    @Option(help: ArgumentHelp("Replay recorded sources at this many times their pace, or max.", valueName: "n|max"))
+    var speed = "1"
+
+    @Option(help: ArgumentHelp("The resolution where nothing else is said.", valueName: "a/i/d"))
+    var defaultResolution: Resolution?
+
+    @Option(help: ArgumentHelp("A constant resolution for the receiver; filters stay as they are.", valueName: "a/i/d"))
+    var sensorResolution: Resolution?
+
+    @Flag(help: "Also publish positions as the receiver told them, on the raw topic.")
+    var raw = false
+
+    @Option(help: ArgumentHelp("The battery: auto, none, file:PATH or fixed:PERCENT.", valueName: "battery"))
+    var battery = "auto"
+
+    func validate() throws {
+        guard !self.source.isEmpty else {
+            throw ValidationError("where fixes come from is missing: give --source, for example --source simulate:")
+        }
+        do throws(TrackingError) {
+            _ = try self.source.map { (text) throws(TrackingError) in try SourceSpecification.parse(text) }
+            _ = try ReplayPace.parse(self.speed)
+            _ = try BatterySpecification.parse(self.battery)
+        } catch {
+            throw ValidationError(error.message)
+        }
+    }
+
+    func run() async throws {
+        Program.startLogging(Logger.Level(rawValue: self.broker.logLevel) ?? .warning)
+        let identity = try self.broker.identity()
+        var configuration = PublisherConfiguration(client: identity.client, session: identity.session)
+        configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
+        configuration.defaultResolution = self.defaultResolution ?? .standard
+        configuration.sensorResolution = self.sensorResolution
+        configuration.sendsRawLocations = self.raw
+        configuration.isClientRandom = identity.isRandom
+        let publisher = AssetPublisher(configuration: configuration, transport: try self.broker.transport(identity))
+        for trackable in try self.carried() { publisher.add(trackable) }
+        let pace = try ReplayPace.parse(self.speed)
+        let sources = try self.source.map { try SourceSpecification.parse($0).source(pace: pace) }
+        let device = Device(
+            publisher: publisher, sources: SourceRunner(sources: sources), battery: try BatterySpecification.parse(self.battery),
+            failsFast: self.broker.failFast)
+        try await device.run()
+    }
+
+    /// What is carried, from flags or from the file.
+    private func carried() throws -> [Trackable] {
+        let file = try self.broker.config.map { try LayeredArguments.load($0) } ?? [:]
+        return try self.trackables.settings(file: file).map { id, settings in
+            var trackable = Trackable(id)
+            trackable.destination = settings.destination
+            trackable.constraints = try settings.constraints(default: self.defaultResolution ?? .standard)
+            trackable.filter = settings.filter
+            trackable.maximumSilence = settings.maximumSilence.map { .seconds($0) }
+            return trackable
+        }
+    }
+}

@@ -1,0 +1,20 @@
+import ArgumentParser
+import GodwitOptions
+
+/// Everyone else's program: watches, and shows what Godwit does.
+@main
+struct Godwit: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "godwit", abstract: "Watch what Godwit's publishers tell, and see how they do it.",
+        discussion: """
+            Options can also be given in the environment (--topic-root as GODWIT_TOPIC_ROOT) and in a YAML file named by \
+            --config (topic-root: …). The command line wins over the environment, which wins over the file.
+            Exit codes: 0 done, 64 wrong usage, 66 input cannot be read, 69 broker cannot be reached (--fail-fast), \
+            77 refused by the broker.
+            """,
+        subcommands: [Watch.self, Demo.self])
+
+    static func main() async {
+        await Program.run(Godwit.self)
+    }
+}
