@@ -1,0 +1,86 @@
+extension JSONWriter {
+    /// Writes a fix as a GeoJSON Feature; its stream only where it is not the one that it inherits.
+    mutating func feature(_ location: Location, inheriting stream: StreamID? = nil) {
+        self.raw(#"{"type":"Feature","geometry":{"type":"Point","coordinates":["#)
+        self.number(location.coordinate.longitude)
+        self.raw(",")
+        self.number(location.coordinate.latitude)
+        if let altitude = location.altitude, altitude.isFinite {
+            self.raw(",")
+            self.number(altitude)
+        }
+        self.raw(#"]},"properties":{"#)
+        self.measurements(of: location)
+        self.member("seq", location.seq.flatMap { $0 > 0 ? $0 : nil })
+        if location.stream != stream { self.member("stream", location.stream?.rawValue) }
+        self.member("batteryLevel", location.batteryLevel, .fraction)
+        self.member("mode", location.mode?.rawValue)
+        self.motion(location.motion)
+        self.member("tripId", location.tripID)
+        self.member("source", location.source?.rawValue)
+        if let extra = location.extra, location.isExtraWritable {
+            self.name("extra")
+            self.raw(extra)
+        }
+        self.raw("}}")
+    }
+
+    private mutating func measurements(of location: Location) {
+        self.member("time", location.time.seconds, .time)
+        self.member("accuracyHorizontal", location.accuracyHorizontal, .notNegative)
+        self.member("accuracyVertical", location.accuracyVertical, .notNegative)
+        self.member("bearing", location.bearing.map { $0 == 360 ? 0 : $0 }, .bearing)
+        self.member("accuracyBearing", location.accuracyBearing, .notNegative)
+        self.member("speed", location.speed, .notNegative)
+        self.member("accuracySpeed", location.accuracySpeed, .notNegative)
+        self.member("floor", location.floor)
+    }
+
+    private mutating func motion(_ motion: [Motion]) {
+        guard !motion.isEmpty else { return }
+        self.name("motion")
+        self.raw("[")
+        for word in motion {
+            self.separate()
+            self.text(word.rawValue)
+        }
+        self.raw("]")
+    }
+}
+
+extension Location {
+    /// Checks what a writer must not leave out in silence.
+    func checkWritable(at root: WirePath.Root) throws(TrackingError) {
+        guard NumberRule.time.allows(self.time.seconds) else {
+            throw TrackingError(
+                .invalidPayload, "\(WirePath(root, "properties.time").text) must be \(NumberRule.time.words)")
+        }
+        if let seq = self.seq, seq == 0 || seq > WireLimits.maximumInteger {
+            throw TrackingError(
+                .invalidPayload,
+                "\(WirePath(root, "properties.seq").text) must be a whole number from 1 to \(WireLimits.maximumInteger)"
+            )
+        }
+        guard self.isExtraWritable else {
+            throw TrackingError(
+                .invalidPayload,
+                "\(WirePath(root, "properties.extra").text) must be a JSON object of at most "
+                    + "\(Self.maximumExtraBytes) bytes")
+        }
+    }
+
+    /// Whether `extra` is absent, or an object that readers accept.
+    var isExtraWritable: Bool {
+        guard let extra = self.extra else { return true }
+        guard extra.count <= Self.maximumExtraBytes, extra.first == UInt8(ascii: "{"), extra[...].isUTF8 else {
+            return false
+        }
+        var scanner = JSONScanner(extra[...], maximumDepth: WireLimits.maximumExtraDepth)
+        do throws(TrackingError) {
+            try scanner.skipValue()
+            return scanner.index == extra.count
+        } catch {
+            return false
+        }
+    }
+}

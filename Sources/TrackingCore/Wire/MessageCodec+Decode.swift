@@ -1,0 +1,147 @@
+extension MessageCodec {
+    /// Reads a presence; `kind` is what the topic says, and a `type` that disagrees is a bad message.
+    ///
+    /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
+    public static func decodePresence(
+        _ payload: some Collection<UInt8>, expecting kind: MemberKind? = nil
+    ) throws(TrackingError) -> Presence {
+        let message = try JSONObject(payload: payload)
+        let presence = Presence(
+            kind: try message.required("type") { json, path throws(TrackingError) in try json.choice(path) },
+            session: try message.session(),
+            connection: try message.count("connection"),
+            lease: try message.lease(),
+            since: UnixTime(try message.number("since", .time)),
+            stream: try message.optional("stream") { json, path throws(TrackingError) in
+                try json.text(path, "a string of 1 to 64 bytes", StreamID.init)
+            },
+            rawLocations: try message.optional("rawLocations") { json, path throws(TrackingError) in
+                try json.flag(path)
+            })
+        guard kind == nil || presence.kind == kind else {
+            throw TrackingError(.invalidPayload, "type must agree with the topic; found \(presence.kind.rawValue)")
+        }
+        return presence
+    }
+
+    /// Reads a liveness.
+    ///
+    /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
+    public static func decodeLiveness(_ payload: some Collection<UInt8>) throws(TrackingError) -> Liveness {
+        let message = try JSONObject(payload: payload)
+        let isOnline = try message.required("status") { json, path throws(TrackingError) in
+            try json.text(path, "\"online\" or \"offline\"") { ["online": true, "offline": false][$0] }
+        }
+        return Liveness(
+            status: isOnline ? .online(lease: try message.lease()) : .offline,
+            session: try message.session(),
+            connection: try message.count("connection"))
+    }
+
+    /// Reads a request.
+    ///
+    /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
+    public static func decodeRequest(_ payload: some Collection<UInt8>) throws(TrackingError) -> ResolutionRequest {
+        let message = try JSONObject(payload: payload)
+        return ResolutionRequest(session: try message.session(), resolution: try message.resolution())
+    }
+
+    /// Reads a resolution in force.
+    ///
+    /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
+    public static func decodeResolution(_ payload: some Collection<UInt8>) throws(TrackingError) -> ResolutionInForce {
+        let message = try JSONObject(payload: payload)
+        return ResolutionInForce(
+            resolution: try message.resolution(),
+            isNear: try message.flag("near"),
+            subscribers: try message.count("subscribers"),
+            isLowBattery: try message.flag("lowBattery"),
+            state: try message.required("state") { json, path throws(TrackingError) in try json.choice(path) },
+            filter: try message.required("filter") { json, path throws(TrackingError) in try json.choice(path) },
+            maximumSilence: .milliseconds(Int64(try message.number("maximumSilence", .milliseconds))))
+    }
+
+    /// Reads an event. Of its detail, texts, numbers and flags are kept.
+    ///
+    /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
+    public static func decodeEvent(_ payload: some Collection<UInt8>) throws(TrackingError) -> TrackingEvent {
+        let message = try JSONObject(payload: payload)
+        return TrackingEvent(
+            id: try message.name("id"),
+            stream: try message.required("stream") { json, path throws(TrackingError) in
+                try json.text(path, "a string of 1 to 64 bytes", StreamID.init)
+            },
+            seq: UInt64(try message.count("seq", from: 1)),
+            time: UnixTime(try message.number("time", .time)),
+            kind: TrackingEvent.Kind(rawValue: try message.name("kind")),
+            detail: try message.optional("detail") { json, path throws(TrackingError) in
+                try json.detail(path)
+            } ?? [:],
+            location: try message.optional("location") { json, _ throws(TrackingError) in
+                try json.feature(.location)
+            })
+    }
+}
+
+extension JSONObject {
+    fileprivate func session() throws(TrackingError) -> SessionID {
+        try self.required("session") { json, path throws(TrackingError) in
+            try json.text(path, "a string of 1 to 64 bytes", SessionID.init)
+        }
+    }
+
+    fileprivate func lease() throws(TrackingError) -> Duration {
+        .seconds(Int64(try self.number("lease", .lease)))
+    }
+
+    fileprivate func resolution() throws(TrackingError) -> Resolution {
+        let object = try self.required("resolution") { json, path throws(TrackingError) in
+            try JSONObject(&json, .resolution, path)
+        }
+        return Resolution(
+            unchecked: try object.required("accuracy") { json, path throws(TrackingError) in try json.choice(path) },
+            milliseconds: Int64(try object.number("desiredInterval", .interval)),
+            displacement: Meters(try object.number("minimumDisplacement", .notNegative)))
+    }
+
+    fileprivate func name(_ name: StaticString) throws(TrackingError) -> String {
+        try self.required(name) { json, path throws(TrackingError) in
+            try json.text(path, "a string of 1 to 64 bytes") { (1...64).contains($0.utf8.count) ? $0 : nil }
+        }
+    }
+
+    fileprivate func number(_ name: StaticString, _ rule: NumberRule) throws(TrackingError) -> Double {
+        try self.required(name) { json, path throws(TrackingError) in try json.number(path, rule) }
+    }
+
+    fileprivate func count(_ name: StaticString, from least: Int = 0) throws(TrackingError) -> Int {
+        try self.required(name) { json, path throws(TrackingError) in
+            try json.integer(path, least...WireLimits.greatest)
+        }
+    }
+
+    fileprivate func flag(_ name: StaticString) throws(TrackingError) -> Bool {
+        try self.required(name) { json, path throws(TrackingError) in try json.flag(path) }
+    }
+}
+
+extension JSONScanner {
+    /// Reads an object of single values; those of a kind that is not known are passed over.
+    fileprivate mutating func detail(_ path: WirePath) throws(TrackingError) -> [String: TrackingEvent.DetailValue] {
+        var detail: [String: TrackingEvent.DetailValue] = [:]
+        try self.beginObject(path)
+        while try self.nextMember() {
+            let name = String(decoding: self.key.bytes, as: UTF8.self)
+            switch self.peek() {
+            case UInt8(ascii: "\""): detail[name] = .text(try self.text(path))
+            case UInt8(ascii: "t"), UInt8(ascii: "f"): detail[name] = .flag(try self.flag(path))
+            case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+                detail[name] = .number(try self.number(path, .finite))
+            default:
+                detail[name] = nil
+                try self.skipValue()
+            }
+        }
+        return detail
+    }
+}

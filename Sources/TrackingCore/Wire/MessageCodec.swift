@@ -1,0 +1,108 @@
+/// The bytes of every message that is not a fix: presence, liveness, requests, the resolution in force and events.
+public enum MessageCodec {
+    /// Writes a presence.
+    public static func encode(_ presence: Presence) -> [UInt8] {
+        var writer = JSONWriter(capacity: 192)
+        writer.raw("{")
+        writer.member("type", presence.kind.rawValue)
+        writer.member("session", presence.session.rawValue)
+        writer.member("connection", presence.connection)
+        writer.member("lease", Self.seconds(ofLease: presence.lease))
+        writer.member("since", presence.since.seconds, .time)
+        writer.member("stream", presence.stream?.rawValue)
+        writer.member("rawLocations", presence.rawLocations)
+        writer.raw("}")
+        return writer.bytes
+    }
+
+    /// Writes a liveness.
+    public static func encode(_ liveness: Liveness) -> [UInt8] {
+        var writer = JSONWriter(capacity: 128)
+        writer.raw("{")
+        switch liveness.status {
+        case .online: writer.member("status", "online")
+        case .offline: writer.member("status", "offline")
+        }
+        writer.member("session", liveness.session.rawValue)
+        writer.member("connection", liveness.connection)
+        if case .online(let lease) = liveness.status { writer.member("lease", Self.seconds(ofLease: lease)) }
+        writer.raw("}")
+        return writer.bytes
+    }
+
+    /// Writes a request.
+    public static func encode(_ request: ResolutionRequest) -> [UInt8] {
+        var writer = JSONWriter(capacity: 192)
+        writer.raw("{")
+        writer.member("session", request.session.rawValue)
+        writer.member("resolution", request.resolution)
+        writer.raw("}")
+        return writer.bytes
+    }
+
+    /// Writes a resolution in force.
+    public static func encode(_ resolution: ResolutionInForce) -> [UInt8] {
+        var writer = JSONWriter(capacity: 256)
+        writer.raw("{")
+        writer.member("resolution", resolution.resolution)
+        writer.member("near", resolution.isNear)
+        writer.member("subscribers", resolution.subscribers)
+        writer.member("lowBattery", resolution.isLowBattery)
+        writer.member("state", resolution.state.rawValue)
+        writer.member("filter", resolution.filter.rawValue)
+        writer.member("maximumSilence", resolution.maximumSilence.inMilliseconds)
+        writer.raw("}")
+        return writer.bytes
+    }
+
+    /// Writes an event, its detail in the order of its names.
+    public static func encode(_ event: TrackingEvent) -> [UInt8] {
+        var writer = JSONWriter(capacity: 512)
+        writer.raw("{")
+        writer.member("id", event.id)
+        writer.member("stream", event.stream.rawValue)
+        writer.member("seq", event.seq)
+        writer.member("time", event.time.seconds, .time)
+        writer.member("kind", event.kind.rawValue)
+        writer.name("detail")
+        writer.detail(event.detail)
+        if let location = event.location {
+            writer.name("location")
+            writer.feature(location)
+        }
+        writer.raw("}")
+        return writer.bytes
+    }
+
+    /// Whole seconds in the protocol's range.
+    private static func seconds(ofLease lease: Duration) -> Int64 {
+        max(1, min(86_400, lease.components.seconds))
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func member(_ name: StaticString, _ resolution: Resolution) {
+        self.name(name)
+        self.raw("{")
+        self.member("accuracy", resolution.accuracy.rawValue)
+        self.member("desiredInterval", resolution.desiredInterval.inMilliseconds)
+        self.member("minimumDisplacement", resolution.minimumDisplacement.value, .notNegative)
+        self.raw("}")
+    }
+
+    fileprivate mutating func detail(_ detail: [String: TrackingEvent.DetailValue]) {
+        self.raw("{")
+        for (name, value) in detail.sorted(by: { $0.key < $1.key }) {
+            if case .number(let number) = value, !number.isFinite { continue }
+            self.separate()
+            self.text(name)
+            self.raw(":")
+            switch value {
+            case .text(let text): self.text(text)
+            case .number(let number): self.number(number)
+            case .flag(let flag): self.raw(flag ? "true" : "false")
+            }
+        }
+        self.raw("}")
+    }
+}

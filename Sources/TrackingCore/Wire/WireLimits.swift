@@ -1,0 +1,16 @@
+/// The bounds of the wire that no configuration moves.
+public enum WireLimits {
+    /// The largest payload that is written or read: 128 KB.
+    public static let maximumPayloadBytes = 131_072
+    /// The most points that are read in one list of one message; a writer sends at most ``LocationUpdate/maximumSkipped``.
+    public static let maximumPointsRead = 1000
+    /// The largest whole number that every JSON reader keeps exactly: 2^53 - 1.
+    public static let maximumInteger: UInt64 = 9_007_199_254_740_991
+
+    /// ``maximumInteger`` as the type of counts.
+    static let greatest = Int(maximumInteger)
+    /// How deep objects and arrays may nest in a payload, so that nested garbage cannot exhaust the stack.
+    static let maximumDepth = 32
+    /// How deep they may nest in the `extra` of a point, wherever the point stands.
+    static let maximumExtraDepth = 16
+}

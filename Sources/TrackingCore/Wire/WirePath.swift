@@ -1,0 +1,55 @@
+/// Says which member of a message is meant, for error messages. Costs nothing until it is written out.
+struct WirePath {
+    /// Where in the message the member's object stands.
+    enum Root {
+        case message
+        case location
+        case skipped(Int)
+        case intermediate(Int)
+        case resolution
+    }
+
+    var root: Root
+    var member: StaticString
+
+    init(_ root: Root, _ member: StaticString = "") {
+        self.root = root
+        self.member = member
+    }
+
+    /// As in `skippedLocations[3].properties.speed`.
+    var text: String {
+        let member = self.member.description
+        let object =
+            switch self.root {
+            case .message: member.isEmpty ? "the payload" : ""
+            case .location: "location"
+            case .skipped(let index): "skippedLocations[\(index)]"
+            case .intermediate(let index): "intermediateLocations[\(index)]"
+            case .resolution: "resolution"
+            }
+        return object.isEmpty || member.isEmpty ? object + member : "\(object).\(member)"
+    }
+}
+
+/// The range of a number on the wire, in figures and in words.
+struct NumberRule {
+    let lowest: Double
+    let highest: Double
+    let words: StaticString
+
+    static let finite = NumberRule(
+        lowest: -.greatestFiniteMagnitude, highest: .greatestFiniteMagnitude, words: "a number")
+    static let notNegative = NumberRule(lowest: 0, highest: .greatestFiniteMagnitude, words: "a number of 0 or more")
+    static let fraction = NumberRule(lowest: 0, highest: 1, words: "a number from 0 to 1")
+    static let latitude = NumberRule(lowest: -90, highest: 90, words: "a latitude from -90 to 90")
+    static let longitude = NumberRule(lowest: -180, highest: 180, words: "a longitude from -180 to 180")
+    static let bearing = NumberRule(lowest: 0, highest: 360, words: "a number from 0 to below 360")
+    static let time = NumberRule(lowest: -1e11, highest: 1e11, words: "Unix time in seconds")
+    static let lease = NumberRule(lowest: 1, highest: 86_400, words: "a number of seconds from 1 to 86400")
+    static let interval = NumberRule(lowest: 0, highest: 31_536_000_000, words: "milliseconds, from 0 to 365 days")
+    static let milliseconds = NumberRule(lowest: 0, highest: 9_007_199_254_740_991, words: "milliseconds, 0 or more")
+
+    /// Whether the value may stand on the wire; false for NaN and infinities.
+    func allows(_ value: Double) -> Bool { value >= self.lowest && value <= self.highest }
+}
