@@ -57,7 +57,7 @@ public struct SourceRunner: LocationSource {
         let waiter = Waiter()
         self.wanted.wakes(waiter)
         defer { self.wanted.wakes(nil) }
-        let failure = await withTaskGroup(of: Void.self) { group -> TrackingError? in
+        let failure = await withDiscardingTaskGroup { group -> TrackingError? in
             let failure = await self.decide(&group, waiter, deliver)
             group.cancelAll()
             return failure
@@ -67,7 +67,7 @@ public struct SourceRunner: LocationSource {
 
     /// Owns the machine; returns when there is nothing left to do.
     private func decide(
-        _ group: inout TaskGroup<Void>, _ waiter: Waiter, _ deliver: @escaping @Sendable (SourceEvent) async -> Void
+        _ group: inout DiscardingTaskGroup, _ waiter: Waiter, _ deliver: @escaping @Sendable (SourceEvent) async -> Void
     ) async -> TrackingError? {
         let gate = DeliveryGate()
         let inbox = SourceInbox<Event>(waiter)
