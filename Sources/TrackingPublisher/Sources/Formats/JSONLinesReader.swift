@@ -7,6 +7,9 @@ struct JSONLinesReader: RecordingDecoder {
     private var splitter = LineSplitter()
     private let decode: @Sendable (ArraySlice<UInt8>) throws(TrackingError) -> Location
 
+    /// Reads Features as the protocol has them.
+    init() { self.init(decode: { bytes throws(TrackingError) in try LocationCodec.decodeFeature(bytes) }) }
+
     /// Reads Features with `decode`.
     init(decode: @escaping @Sendable (ArraySlice<UInt8>) throws(TrackingError) -> Location) { self.decode = decode }
 

@@ -34,19 +34,12 @@ struct NMEADecoder: Sendable {
     /// Whether a position waits for its epoch to end.
     var isWaiting: Bool { !self.isGiven && (self.epoch?.hasFix ?? false) }
 
-    /// Takes in one line, without its line end; `clock` is the time of the device, or of the recording.
-    ///
-    /// Blank lines and comments (`#`) are passed over.
-    mutating func receive(_ line: LineSplitter.Line, clock: UnixTime) -> [SourceEvent] {
+    /// Takes in one line; `clock` is the time of the device, or of the recording.
+    mutating func receive(_ line: NMEALine, clock: UnixTime) -> [SourceEvent] {
         switch line {
-        case .tooLong(let number): return [.badInput("line \(number) is longer than \(LineSplitter.limit) bytes")]
-        case .text(let text, let number):
-            guard let first = text.first, first != UInt8(ascii: "#") else { return [] }
-            do throws(NMEASentence.Refusal) {
-                return self.receive(try NMEASentence(line: text), clock: clock)
-            } catch {
-                return [.badInput("line \(number) \(error)")]
-            }
+        case .sentence(let sentence): self.receive(sentence, clock: clock)
+        case .refused(let reason): [.badInput(reason)]
+        case .nothing: []
         }
     }
 

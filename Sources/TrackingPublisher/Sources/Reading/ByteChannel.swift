@@ -113,6 +113,13 @@ final class ByteChannel {
         return await self.waiter.next()
     }
 
+    /// When the file was last written, where the system knows.
+    var modified: UnixTime? {
+        var status = stat()
+        guard fstat(self.descriptor, &status) == 0 else { return nil }
+        return UnixTime(Double(status.st_mtim.tv_sec))
+    }
+
     /// The pending error of a socket, 0 when it has none.
     var socketError: Int32 {
         var error: Int32 = 0

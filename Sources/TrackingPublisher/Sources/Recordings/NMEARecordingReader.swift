@@ -10,11 +10,11 @@ struct NMEARecordingReader: RecordingDecoder {
     init(clock: UnixTime) { self.clock = clock }
 
     mutating func append(_ bytes: ArraySlice<UInt8>) -> [SourceEvent] {
-        self.splitter.append(bytes).flatMap { self.decoder.receive($0, clock: self.clock) }
+        self.splitter.append(bytes).flatMap { self.decoder.receive(NMEALine($0), clock: self.clock) }
     }
 
     mutating func finish() -> [SourceEvent] {
-        let last = self.splitter.finish().map { self.decoder.receive($0, clock: self.clock) } ?? []
+        let last = self.splitter.finish().map { self.decoder.receive(NMEALine($0), clock: self.clock) } ?? []
         return last + self.decoder.finish(clock: self.clock)
     }
 }

@@ -1,0 +1,126 @@
+import TrackingCore
+
+/// Decides what to say to gpsd on one connection, and what its reports mean. Touches no socket and no clock.
+struct GPSDSessionStateMachine: Sendable {
+    /// What to do next.
+    enum Action: Hashable, Sendable {
+        /// Send this line; its end is in it.
+        case send(String)
+        case deliver(SourceEvent)
+        /// The connection is of no use: end it.
+        case fail(TrackingError)
+    }
+
+    /// How long gpsd may be without a receiver before the source counts as broken.
+    static let patience: Duration = .seconds(10)
+
+    private let name: String
+    /// Whether gpsd may be asked to change the cycle of its receivers.
+    private let asksForCycle: Bool
+    private var resolution: Resolution?
+    private var receivers: [String: Receiver] = [:]
+    /// When to give up if there is no receiver by then; `nil` while there is one.
+    private(set) var deadline: MonotonicTime?
+
+    private struct Receiver: Sendable {
+        var shortestCycle: Double?
+        var asked: Duration?
+    }
+
+    /// Makes the machine for the source with this name.
+    init(name: String, asksForCycle: Bool, resolution: Resolution?) {
+        self.name = name
+        self.asksForCycle = asksForCycle
+        self.resolution = resolution
+    }
+
+    /// The connection stands.
+    mutating func connected(now: MonotonicTime) -> [Action] {
+        self.deadline = now.advanced(by: Self.patience)
+        return [.send("?WATCH={\"enable\":true,\"json\":true};\n")]
+    }
+
+    /// gpsd sent a line.
+    mutating func received(_ line: LineSplitter.Line, now: MonotonicTime) -> [Action] {
+        switch line {
+        case .tooLong(let number):
+            return [.deliver(.badInput("line \(number) of gpsd is longer than \(LineSplitter.limit) bytes"))]
+        case .text(let text, let number):
+            if text.isEmpty { return [] }
+            do throws(TrackingError) {
+                return self.received(try GPSDReport(line: text), now: now)
+            } catch {
+                return [.deliver(.badInput("line \(number) of gpsd \(error.message)"))]
+            }
+        }
+    }
+
+    /// Another resolution is wanted.
+    mutating func resolutionChanged(to resolution: Resolution) -> [Action] {
+        self.resolution = resolution
+        return self.askForCycles()
+    }
+
+    /// The deadline passed.
+    func timerFired(now: MonotonicTime) -> [Action] {
+        guard let deadline = self.deadline, now >= deadline else { return [] }
+        return [.fail(TrackingError(.inputUnreadable, "\(self.name): gpsd has no receiver"))]
+    }
+
+    private mutating func received(_ report: GPSDReport, now: MonotonicTime) -> [Action] {
+        switch report {
+        case .version(let release, let major) where major != 3:
+            return [
+                .fail(TrackingError(.inputUnreadable, "\(self.name): gpsd \(release) speaks protocol \(major), not 3"))
+            ]
+        case .devices(let devices):
+            for device in devices { self.changed(device, now: now) }
+            return self.askForCycles()
+        case .device(let device):
+            let hadReceiver = !self.receivers.isEmpty
+            self.changed(device, now: now)
+            if hadReceiver, self.receivers.isEmpty {
+                return [.fail(TrackingError(.inputUnreadable, "\(self.name): gpsd lost its receiver \(device.path)"))]
+            }
+            return self.askForCycles()
+        case .fix(var location, _):
+            self.deadline = nil
+            location.source = .gps
+            return [.deliver(.fix(location))]
+        case .error(let message):
+            return [.deliver(.badInput("gpsd says: \(message.prefix(200))"))]
+        case .version, .noFix, .other:
+            return []
+        }
+    }
+
+    private mutating func changed(_ device: GPSDReport.Device, now: MonotonicTime) {
+        if device.isActive {
+            self.receivers[device.path, default: Receiver()].shortestCycle = device.shortestCycle
+            self.deadline = nil
+        } else {
+            self.receivers[device.path] = nil
+            if self.receivers.isEmpty, self.deadline == nil { self.deadline = now.advanced(by: Self.patience) }
+        }
+    }
+
+    /// Asks each receiver for the cycle that matches the resolution, once.
+    private mutating func askForCycles() -> [Action] {
+        guard self.asksForCycle, let resolution = self.resolution else { return [] }
+        var actions: [Action] = []
+        for (path, receiver) in self.receivers.sorted(by: { $0.key < $1.key }) {
+            let shortest = receiver.shortestCycle.map { Duration.seconds(max(0, min($0, 60))) }
+            let cycle = ReceiverCycle.matching(resolution, shortest: shortest ?? ReceiverCycle.shortest)
+            guard receiver.asked != cycle, let quoted = Self.quoted(path) else { continue }
+            self.receivers[path]?.asked = cycle
+            let seconds = "\(cycle.inMilliseconds / 1000).\(String(1000 + cycle.inMilliseconds % 1000).dropFirst())"
+            actions.append(.send("?DEVICE={\"path\":\(quoted),\"cycle\":\(seconds)};\n"))
+        }
+        return actions
+    }
+
+    /// The path as a JSON text; paths with characters that would need escaping are left alone.
+    private static func quoted(_ path: String) -> String? {
+        path.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x22 && $0 != 0x5C } ? "\"\(path)\"" : nil
+    }
+}

@@ -1,0 +1,109 @@
+import TrackingCore
+
+/// A vehicle on its way: keeps to limits, slows down for corners, stops at lights and customers. The same seed drives the same.
+struct DriveModel: Sendable {
+    /// How fast it gains speed, in m/s².
+    static let acceleration = 1.4
+    /// How fast it brakes, in m/s².
+    static let braking = 2.0
+    /// The time of one step, in seconds.
+    private static let step = 0.2
+    /// It looks this far ahead, in metres: what braking from 100 km/h takes.
+    private static let sight = 200.0
+
+    private let route: DriveRoute
+    private var random: SeededGenerator
+    /// How far into the lap, in metres.
+    private var position = 0.0
+    /// Metres a second.
+    private(set) var speed = 0.0
+    private var waiting = 0.0
+    private var leftover = 0.0
+    /// The halt ahead: its point, how far it is from the start of this lap (the next lap's lie beyond the length), how long.
+    private var halt: (place: Double, seconds: Double)?
+    /// The last point whose halt was decided, counted over all laps.
+    private var decided = 0
+
+    /// Sets a vehicle at the start of the route.
+    init(route: DriveRoute, seed: UInt64) {
+        self.route = route
+        self.random = SeededGenerator(seed: seed)
+    }
+
+    /// Where it is.
+    var coordinate: Coordinate { self.route.coordinate(at: self.position) }
+
+    /// Where it is heading, in degrees.
+    var bearing: Double { self.route.bearings[self.route.segment(at: self.position)] }
+
+    /// Drives for so many seconds.
+    mutating func advance(by seconds: Double) {
+        self.leftover += seconds
+        while self.leftover >= Self.step {
+            self.leftover -= Self.step
+            self.drive()
+        }
+    }
+
+    private mutating func drive() {
+        if self.waiting > 0 {
+            self.waiting -= Self.step
+            return
+        }
+        self.lookForHalt()
+        let allowed = self.allowedSpeed
+        self.speed =
+            allowed > self.speed
+            ? min(allowed, self.speed + Self.acceleration * Self.step)
+            : max(allowed, self.speed - 1.3 * Self.braking * Self.step)
+        self.position += self.speed * Self.step
+        if let halt = self.halt, halt.place - self.position < 1 {
+            self.speed = 0
+            self.waiting = halt.seconds
+            self.halt = nil
+        }
+        if self.position >= self.route.length {
+            self.position -= self.route.length
+            self.halt?.place -= self.route.length
+            self.decided -= self.route.points.count
+        }
+    }
+
+    /// Decides about the points that came into sight whether to stop there.
+    private mutating func lookForHalt() {
+        let count = self.route.points.count
+        while self.halt == nil {
+            let next = self.decided + 1
+            let place = self.route.distances[next % count] + (next >= count ? self.route.length : 0)
+            guard place - self.position < Self.sight else { return }
+            self.decided = next
+            switch self.route.points[next % count].halt {
+            case .delivery(let seconds): self.halt = (place, seconds)
+            case .lights where Double.random(in: 0..<1, using: &self.random) < 0.5:
+                self.halt = (place, Double.random(in: 4..<30, using: &self.random))
+            case .lights, nil: break
+            }
+        }
+    }
+
+    /// The fastest that can still be slowed down in time for all that lies ahead.
+    private var allowedSpeed: Double {
+        let count = self.route.points.count
+        let segment = self.route.segment(at: self.position)
+        var allowed = self.route.points[segment].limit
+        if let halt = self.halt { allowed = min(allowed, Self.speed(0, in: halt.place - self.position - 0.5)) }
+        for ahead in (segment + 1)...(segment + count) {
+            let index = ahead % count
+            let distance = self.route.distances[index] + (ahead >= count ? self.route.length : 0) - self.position
+            guard distance < Self.sight else { break }
+            let speed = min(self.route.points[index].limit, self.route.cornerSpeed(at: index))
+            allowed = min(allowed, Self.speed(speed, in: distance))
+        }
+        return max(allowed, 0.3)
+    }
+
+    /// What can be driven now to be down at `speed` after `distance`.
+    private static func speed(_ speed: Double, in distance: Double) -> Double {
+        (speed * speed + 2 * Self.braking * max(0, distance)).squareRoot()
+    }
+}

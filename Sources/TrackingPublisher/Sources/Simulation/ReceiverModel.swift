@@ -1,0 +1,66 @@
+private import Glibc
+import TrackingCore
+
+/// A receiver that does not see quite where it is: its error wanders slowly, as those of real ones do.
+struct ReceiverModel: Sendable {
+    /// How long an error lasts, in seconds.
+    private static let persistence = 20.0
+
+    private var random: SeededGenerator
+    private var north: Double?
+    private var east = 0.0
+    private var last: UnixTime?
+
+    /// Makes a receiver; the same seed errs the same.
+    init(seed: UInt64) { self.random = SeededGenerator(seed: seed ^ 0x5EED) }
+
+    /// The standard deviation of the error in each direction, in metres: finer classes cost more and see better.
+    static func deviation(_ accuracy: Resolution.Accuracy) -> Double {
+        switch accuracy {
+        case .minimum: 60
+        case .low: 25
+        case .balanced: 8
+        case .high: 3
+        case .maximum: 1
+        }
+    }
+
+    /// What the receiver tells of a vehicle. `speedFactor`: how much faster than a car it drives.
+    mutating func fix(
+        of vehicle: DriveModel, at time: UnixTime, accuracy: Resolution.Accuracy, speedFactor: Double
+    ) -> Location {
+        let deviation = Self.deviation(accuracy)
+        self.wander(to: time)
+        let north = (self.north ?? 0) * deviation
+        let east = self.east * deviation
+        let offset = Meters((north * north + east * east).squareRoot())
+        let direction = (atan2(east, north) * 180 / .pi).normalizedBearing
+        var location = Location(
+            coordinate: vehicle.coordinate.destination(bearing: direction, distance: offset), time: time)
+        location.accuracyHorizontal = Confidence.radius(deviations: deviation, deviation)
+        let isMoving = vehicle.speed > 0.3
+        location.speed = isMoving ? max(0, (vehicle.speed + 0.1 * self.random.normal()) * speedFactor) : 0
+        location.accuracySpeed = 0.1 * speedFactor
+        if isMoving {
+            location.bearing = (vehicle.bearing + 1.5 * self.random.normal()).normalizedBearing
+            location.accuracyBearing = 1.5
+        }
+        location.source = .simulated
+        return location
+    }
+
+    /// Lets the error, in units of its deviation, go on to `time` (a Gauss–Markov process).
+    private mutating func wander(to time: UnixTime) {
+        guard let last = self.last, let north = self.north else {
+            self.north = self.random.normal()
+            self.east = self.random.normal()
+            self.last = time
+            return
+        }
+        let kept = exp(-max(0, time.since(last).inSeconds) / Self.persistence)
+        let fresh = (1 - kept * kept).squareRoot()
+        self.north = kept * north + fresh * self.random.normal()
+        self.east = kept * self.east + fresh * self.random.normal()
+        self.last = time
+    }
+}

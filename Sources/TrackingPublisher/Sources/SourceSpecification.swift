@@ -1,0 +1,154 @@
+public import TrackingCore
+
+/// A source as its user writes it: `gpsd://127.0.0.1:2947#accuracy=HIGH`.
+///
+/// | text | source |
+/// |---|---|
+/// | `gpsd://host[:port]` | the receivers of a gpsd, port 2947 unless told |
+/// | `nmea:FILE` | recorded NMEA; a device (`/dev/ttyUSB0`) is a receiver on a serial line |
+/// | `nmea:-` | NMEA on standard input |
+/// | `nmea:tcp://host:port` | NMEA from a server |
+/// | `gpx:FILE` | a GPX track |
+/// | `jsonl:FILE`, `jsonl:-` | one GeoJSON Feature a line |
+/// | `simulate:` | a drive along a bundled route |
+///
+/// After `#` follow options, separated by commas: `accuracy=` a class from `MINIMUM` to `MAXIMUM` (default `HIGH`), `speed=`
+/// bits a second of a serial line (default 9600), `cycle=keep` to never ask a receiver to change its cycle.
+public struct SourceSpecification: Hashable, Sendable {
+    /// What the source reads.
+    public enum Input: Hashable, Sendable {
+        /// gpsd on a host.
+        case gpsd(host: String, port: UInt16)
+        /// NMEA from a server.
+        case nmeaServer(host: String, port: UInt16)
+        /// NMEA from a file or a serial device.
+        case nmeaPath(String)
+        /// NMEA on standard input.
+        case nmeaStandardInput
+        /// A GPX file.
+        case gpx(String)
+        /// A JSON Lines file.
+        case jsonLines(String)
+        /// JSON Lines on standard input.
+        case jsonLinesStandardInput
+        /// The bundled drive.
+        case simulation
+    }
+
+    /// What it reads.
+    public var input: Input
+    /// The class of accuracy that it reaches and costs.
+    public var accuracy: Resolution.Accuracy
+    /// Bits a second of a serial line.
+    public var lineSpeed: Int
+    /// Whether a receiver may be asked to change its cycle.
+    public var asksForCycle: Bool
+
+    /// Makes a specification.
+    public init(
+        _ input: Input, accuracy: Resolution.Accuracy = .high, lineSpeed: Int = 9600, asksForCycle: Bool = true
+    ) {
+        self.input = input
+        self.accuracy = accuracy
+        self.lineSpeed = lineSpeed
+        self.asksForCycle = asksForCycle
+    }
+
+    /// Reads what a user wrote.
+    ///
+    /// - Throws: `invalidConfiguration` with what is wrong, where, and what would do.
+    public static func parse(_ text: String) throws(TrackingError) -> SourceSpecification {
+        let (address, options) = Self.split(text)
+        var specification = SourceSpecification(try Self.input(address))
+        for option in options { try specification.set(option, in: text) }
+        return specification
+    }
+
+    /// A `#` begins the options only where an option follows: file names may hold one too.
+    private static func split(_ text: String) -> (address: Substring, options: [Substring]) {
+        guard let hash = text.lastIndex(of: "#") else { return (text[...], []) }
+        let options = text[text.index(after: hash)...]
+        guard options.isEmpty || options.contains("=") else { return (text[...], []) }
+        return (text[..<hash], options.split(separator: ","))
+    }
+
+    private static func input(_ address: Substring) throws(TrackingError) -> Input {
+        guard let colon = address.firstIndex(of: ":") else { throw Self.unknown(address) }
+        let rest = address[address.index(after: colon)...]
+        switch (address[..<colon], rest) {
+        case ("gpsd", _) where rest.hasPrefix("//"):
+            let (host, port) = try Self.endpoint(rest.dropFirst(2), of: address, defaultPort: GPSDSource.defaultPort)
+            return .gpsd(host: host, port: port)
+        case ("nmea", "-"): return .nmeaStandardInput
+        case ("nmea", _) where rest.hasPrefix("tcp://"):
+            let (host, port) = try Self.endpoint(rest.dropFirst(6), of: address, defaultPort: nil)
+            return .nmeaServer(host: host, port: port)
+        case ("nmea", _): return .nmeaPath(try Self.path(rest, of: address))
+        case ("gpx", _): return .gpx(try Self.path(rest, of: address))
+        case ("jsonl", "-"): return .jsonLinesStandardInput
+        case ("jsonl", _): return .jsonLines(try Self.path(rest, of: address))
+        case ("simulate", ""): return .simulation
+        default: throw Self.unknown(address)
+        }
+    }
+
+    private static func path(_ path: Substring, of address: Substring) throws(TrackingError) -> String {
+        guard !path.isEmpty, path != "-" else {
+            throw TrackingError(.invalidConfiguration, "source '\(address)' names no file")
+        }
+        return String(path)
+    }
+
+    private static func endpoint(
+        _ text: Substring, of address: Substring, defaultPort: UInt16?
+    ) throws(TrackingError) -> (String, UInt16) {
+        let host: Substring
+        let rest: Substring
+        if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
+            host = text[text.index(after: text.startIndex)..<end]
+            rest = text[text.index(after: end)...]
+        } else {
+            host = text.prefix { $0 != ":" }
+            rest = text[host.endIndex...]
+        }
+        let port = rest.isEmpty ? defaultPort : rest.hasPrefix(":") ? UInt16(rest.dropFirst()) : nil
+        guard !host.isEmpty, !host.contains("/"), !host.contains("@"), let port, port > 0 else {
+            let example = defaultPort == nil ? "nmea:tcp://host:port" : "gpsd://host or gpsd://host:port"
+            throw TrackingError(.invalidConfiguration, "source '\(address)' should be \(example)")
+        }
+        return (String(host), port)
+    }
+
+    private static func unknown(_ address: Substring) -> TrackingError {
+        TrackingError(
+            .invalidConfiguration,
+            """
+            source '\(address)' is none of gpsd://host[:port], nmea:FILE, nmea:-, nmea:tcp://host:port, nmea:/dev/ttyX, \
+            gpx:FILE, jsonl:FILE, jsonl:-, simulate:
+            """)
+    }
+
+    private mutating func set(_ option: Substring, in text: String) throws(TrackingError) {
+        let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        switch (parts[0], parts.dropFirst().first ?? "") {
+        case ("accuracy", let value):
+            guard let accuracy = Resolution.Accuracy(rawValue: value.uppercased()) else {
+                throw TrackingError(
+                    .invalidConfiguration,
+                    "source '\(text)': accuracy is MINIMUM, LOW, BALANCED, HIGH or MAXIMUM, not '\(value)'")
+            }
+            self.accuracy = accuracy
+        case ("speed", let value):
+            guard case .nmeaPath = self.input, let speed = Int(value), SerialLine.speeds.contains(speed) else {
+                let speeds = SerialLine.speeds.sorted().map(String.init).joined(separator: ", ")
+                throw TrackingError(
+                    .invalidConfiguration, "source '\(text)': speed is for nmea:/dev/ttyX and one of \(speeds)")
+            }
+            self.lineSpeed = speed
+        case ("cycle", "keep"): self.asksForCycle = false
+        default:
+            throw TrackingError(
+                .invalidConfiguration, "source '\(text)': '\(option)' is none of accuracy=…, speed=…, cycle=keep")
+        }
+    }
+}
