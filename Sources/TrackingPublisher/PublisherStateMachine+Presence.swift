@@ -64,9 +64,9 @@ extension PublisherStateMachine {
             // Announced again at a random moment: brokers may not deliver retained messages to those who come.
             let wait = Duration.milliseconds(Int.random(in: 0..<1000, using: &self.random))
             self.timers.set(.announce(id), deadline: moment.now.advanced(by: wait))
-            var actions = self.reconsider(id, .subscriberArrived(subscriber), at: moment)
+            var actions = self.reconsider(id, .subscriberCame(subscriber), at: moment)
             if let resolution = self.requests[id]?[subscriber] {
-                actions += self.reconsider(id, .requested(subscriber, resolution), at: moment)
+                actions += self.reconsider(id, .requestMade(subscriber, resolution), at: moment)
             }
             return actions
         case .left:
@@ -95,8 +95,8 @@ extension PublisherStateMachine {
         guard self.requests[id, default: [:]].count < Self.maximumRequests else { return [] }
         self.requests[id, default: [:]][subscriber] = request.resolution
         // From someone not present it takes effect when that presence arrives.
-        guard asset.funnel.isPresent(subscriber) else { return [] }
-        return self.reconsider(id, .requested(subscriber, request.resolution), at: moment)
+        guard asset.funnel.subscribers.contains(subscriber) else { return [] }
+        return self.reconsider(id, .requestMade(subscriber, request.resolution), at: moment)
     }
 
     /// The publisher with the latest `since` owns the trackable; a tie goes to the greater session id.

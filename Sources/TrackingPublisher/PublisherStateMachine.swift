@@ -131,7 +131,7 @@ public struct PublisherStateMachine: Sendable {
     /// The one entrance: what happened, and when.
     public mutating func happened(_ event: Event, at moment: Moment) -> [Action] {
         var actions: [Action] = []
-        if let step = self.clock.read(monotonic: moment.now, wall: moment.wall) {
+        if let step = self.clock.told(monotonic: moment.now, wall: moment.wall) {
             actions += self.clockStepped(by: step, at: moment)
         }
         switch event {
