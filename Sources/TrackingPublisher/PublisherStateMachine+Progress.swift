@@ -71,8 +71,9 @@ extension PublisherStateMachine {
         var actions: [Action] = []
         var kept: [(TrackableID, TrackingEvent)] = []
         for (id, event) in zip(self.unsentOwners, self.unsentEvents) {
-            guard let asset = self.assets[id], asset.failure == nil else { continue }
-            if asset.isSending {
+            guard let asset = self.assets[id] else { continue }
+            // What ended a trackable is told as well.
+            if asset.isSending || asset.failure != nil {
                 actions.append(self.publish(.event(id), MessageCodec.encode(event)))
             } else {
                 kept.append((id, event))
@@ -125,18 +126,19 @@ extension PublisherStateMachine {
 
     private mutating func silenceEnded(_ id: TrackableID, at moment: Moment) -> [Action] {
         guard self.session.isAnnounced, self.assets[id]?.isSending == true else { return [] }
-        self.assets[id]?.lane.endSilence()
+        self.assets[id]?.lane.endSilence(wallClock: moment.wall)
         guard let update = self.assets[id]?.lane.again(now: moment.now) else { return [] }
         return self.send(update, of: id)
     }
 
     private mutating func retry(_ id: TrackableID, at moment: Moment) -> [Action] {
-        guard let wait = self.assets[id]?.refusal?.wait, self.session.isAnnounced else { return [] }
+        guard let wait = self.assets[id]?.refusal?.wait else { return [] }
         self.assets[id]?.refusal = nil
-        let actions = [self.subscribe(Self.filters(id), .adding(id))]
         // Should it be refused again, the wait goes on growing.
         self.assets[id]?.lastWait = wait
-        return actions + self.states(reason: nil)
+        // Without a connection, the next one tries it.
+        guard self.session.isAnnounced else { return [] }
+        return [self.subscribe(Self.filters(id), .adding(id))] + self.states(reason: nil)
     }
 
     // MARK: - Leaving
@@ -164,7 +166,7 @@ extension PublisherStateMachine {
         var actions: [Action] = []
         if self.session.isAnnounced {
             for (id, asset) in self.assets where asset.failure == nil && asset.since != nil {
-                actions += [self.publish(.publisher(id, self.session.client), []), self.publish(.resolution(id), [])]
+                actions += self.clear(id)
             }
             let goodbye = SessionStateMachine.goodbye(session: self.session.session, connection: self.session.connection)
             actions.append(
