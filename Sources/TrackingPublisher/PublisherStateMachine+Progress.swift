@@ -27,8 +27,9 @@ extension PublisherStateMachine {
             self.publish(.publisher(id, self.session.client), MessageCodec.encode(presence), .presence(id))
         ]
         self.assets[id]?.published = nil
+        // The state first: no resolution is published that tells an old one.
+        actions += self.state(of: id, reason: nil)
         actions += self.resolutionMayHaveChanged(id)
-        actions += self.states(reason: nil)
         // Where a newer one waits it goes out by itself.
         if let update = self.assets[id]?.lane.again(now: moment.now) { actions += self.send(update, of: id) }
         return actions
@@ -86,17 +87,17 @@ extension PublisherStateMachine {
 
     /// The states that differ from what was told before.
     mutating func states(reason: TrackingError?) -> [Action] {
-        var actions: [Action] = []
+        self.assets.keys.flatMap { self.state(of: $0, reason: reason) }
+    }
+
+    private mutating func state(of id: TrackableID, reason: TrackingError?) -> [Action] {
+        guard let asset = self.assets[id] else { return [] }
         let isConnected = if case .offline = self.session.phase { false } else { true }
-        for (id, asset) in self.assets {
-            let state = asset.state(isConnected: isConnected, isAlive: self.session.isLivenessConfirmed)
-            guard state != asset.state else { continue }
-            self.assets[id]?.state = state
-            let why = asset.failure ?? asset.refusal?.error ?? (state == .offline ? reason : nil)
-            actions.append(.stateChanged(id, state, why))
-            actions += self.resolutionMayHaveChanged(id)
-        }
-        return actions
+        let state = asset.state(isConnected: isConnected, isAlive: self.session.isLivenessConfirmed)
+        guard state != asset.state else { return [] }
+        self.assets[id]?.state = state
+        let why = asset.failure ?? asset.refusal?.error ?? (state == .offline ? reason : nil)
+        return [.stateChanged(id, state, why)] + self.resolutionMayHaveChanged(id)
     }
 
     // MARK: - Time

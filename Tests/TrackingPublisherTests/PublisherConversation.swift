@@ -172,6 +172,7 @@ struct PublisherConversation {
     private static func text(_ message: OutgoingMessage) -> String {
         guard !message.payload.isEmpty else { return "cleared" }
         let payload = message.payload[...]
+        if message.topic.hasSuffix("/event") { return Self.kind(payload) }
         if let liveness = try? MessageCodec.decodeLiveness(payload) {
             let status = liveness.status == .offline ? "offline" : "online"
             return "\(status) \(liveness.session)/\(liveness.connection)"
@@ -184,9 +185,11 @@ struct PublisherConversation {
             let skipped = update.skipped.compactMap(\.seq).map { "\($0)" }.joined(separator: ",")
             return "update \(update.location.seq ?? 0)" + (skipped.isEmpty ? "" : " skipped \(skipped)")
         }
-        let text = String(decoding: message.payload, as: UTF8.self)
-        let kinds = ["COLLISION", "LOW_BATTERY", "CLOCK_JUMP"]
-        return kinds.first { text.contains("\"\($0)\"") } ?? text
+        return String(decoding: payload, as: UTF8.self)
+    }
+
+    private static func kind(_ payload: ArraySlice<UInt8>) -> String {
+        (try? MessageCodec.decodeEvent(payload))?.kind.rawValue ?? "?"
     }
 
     static func text(_ inForce: ResolutionInForce) -> String {
@@ -195,6 +198,7 @@ struct PublisherConversation {
     }
 
     private static func text(_ resolution: Resolution) -> String {
-        "\(resolution.accuracy.rawValue)/\(resolution.desiredInterval.inMilliseconds)/\(Int(resolution.minimumDisplacement.value))"
+        "\(resolution.accuracy.rawValue)/\(resolution.desiredInterval.inMilliseconds)"
+            + "/\(Int(resolution.minimumDisplacement.value))"
     }
 }

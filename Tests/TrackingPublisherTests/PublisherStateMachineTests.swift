@@ -21,8 +21,7 @@ import TrackingCore
         #expect(
             said == [
                 "_clients/d1: online mine/0", "van/publisher/d1: present mine/0 since 1000.0",
-                "van/resolution: BALANCED/10000/0 OFFLINE subscribers 0", "van is PUBLISHING",
-                "van/resolution: BALANCED/10000/0 PUBLISHING subscribers 0", "van: update 1",
+                "van is PUBLISHING", "van/resolution: BALANCED/10000/0 PUBLISHING subscribers 0", "van: update 1",
             ])
     }
 
@@ -61,8 +60,8 @@ import TrackingCore
 
     @Test func aHeartbeatEveryHalfLease() throws {
         var talk = try PublisherConversation.online()
-        #expect(talk.wait(.seconds(44.9)) == [])
-        #expect(talk.wait(.seconds(0.1)) == ["_clients/d1: online mine/0"])
+        #expect(talk.wait(.milliseconds(44_900)) == [])
+        #expect(talk.wait(.milliseconds(100)) == ["_clients/d1: online mine/0"])
     }
 
     @Test func anOfflineOfItsOwnSessionIsAnsweredAtOnce() throws {
@@ -115,8 +114,8 @@ import TrackingCore
         _ = talk.request("w1", interval: 500)
         _ = talk.wait(.seconds(1))
         #expect(talk.hear("tracking/_clients/w1", #"{"status":"offline","session":"s","connection":0}"#) == [])
-        #expect(talk.wait(.seconds(1.9)) == [])
-        #expect(talk.wait(.seconds(0.1)).contains("van/resolution: BALANCED/10000/0 ONLINE subscribers 0"))
+        #expect(talk.wait(.milliseconds(1_900)) == [])
+        #expect(talk.wait(.milliseconds(100)).contains("van/resolution: BALANCED/10000/0 ONLINE subscribers 0"))
     }
 
     @Test func aRequestOutlivesALeaseThatIsRenewed() throws {
@@ -208,17 +207,16 @@ import TrackingCore
         let topics: Set<String> = ["tracking/van", "tracking/van/publisher/d1"]
         #expect(try talk.fix(at: 20).contains("van: update 2"))
         #expect(talk.acked(refusing: topics).contains("van is OFFLINE (notAuthorized)"))
-        for wait in [1.0, 2, 4, 8] {
-            #expect(!talk.wait(.seconds(wait - 0.1)).contains { $0.hasPrefix("subscribe") })
-            #expect(talk.wait(.seconds(0.1)).contains { $0.hasPrefix("subscribe van/publisher/+") })
+        for wait in [1_000, 2_000, 4_000, 8_000] {
+            #expect(!talk.wait(.milliseconds(wait - 100)).contains { $0.hasPrefix("subscribe") })
+            #expect(talk.wait(.milliseconds(100)).contains { $0.hasPrefix("subscribe van/publisher/+") })
             #expect(talk.granted(refusing: self.forbidden).contains("van is OFFLINE (notAuthorized)"))
         }
         // Recording goes on, and what is granted at last is told.
         #expect(try talk.fix(at: 40).contains("fix 3 sent"))
         _ = talk.wait(.seconds(16))
         _ = talk.granted()
-        _ = talk.acked()
-        #expect(talk.echoed().contains("van is ONLINE"))
+        #expect(talk.acked().contains("van is ONLINE"))
     }
 
     @Test func aRefusalOfAFirstSubscriptionCounts() throws {

@@ -49,8 +49,8 @@ import Testing
     @Test func aLeaseRunsOutWithoutAHeartbeatAndAtOnce() throws {
         var talk = PresenceConversation()
         _ = try talk.subscriber("w1", "a/0")
-        #expect(talk.wait(.seconds(89.9)) == [])
-        #expect(talk.wait(.seconds(0.1)) == ["left subscriber w1 a/0 on van"])
+        #expect(talk.wait(.milliseconds(89_900)) == [])
+        #expect(talk.wait(.milliseconds(100)) == ["left subscriber w1 a/0 on van"])
         #expect(try talk.present(.subscriber) == [])
     }
 
@@ -59,8 +59,8 @@ import Testing
         _ = try talk.subscriber("w1", "a/0", lease: 10)
         #expect(talk.wait(.seconds(8)) == [])
         #expect(try talk.online("w1", "a/0", lease: 30) == [])
-        #expect(talk.wait(.seconds(29.9)) == [])
-        #expect(talk.wait(.seconds(0.1)) == ["left subscriber w1 a/0 on van"])
+        #expect(talk.wait(.milliseconds(29_900)) == [])
+        #expect(talk.wait(.milliseconds(100)) == ["left subscriber w1 a/0 on van"])
     }
 
     @Test func aRetainedHeartbeatRenewsNothing() throws {
@@ -121,8 +121,8 @@ import Testing
         #expect(talk.wait(.seconds(100)) == [])
         talk.connected()
         #expect(try talk.subscriber("w1", "a/0", lease: 10, retained: true) == [])
-        #expect(talk.wait(.seconds(9.9)) == [])
-        #expect(talk.wait(.seconds(0.1)) == ["left subscriber w1 a/0 on van"])
+        #expect(talk.wait(.milliseconds(9_900)) == [])
+        #expect(talk.wait(.milliseconds(100)) == ["left subscriber w1 a/0 on van"])
     }
 
     @Test func aPresenceThatIsNotSeenAgainAfterAnOwnReconnectIsGoneAfterALease() throws {
@@ -152,8 +152,8 @@ import Testing
         var talk = PresenceConversation()
         _ = try talk.subscriber("w1", "a/0")
         #expect(try talk.offline("w1", "a/0") == [])
-        #expect(talk.wait(.seconds(1.9)) == [])
-        #expect(talk.wait(.seconds(0.1)) == ["left subscriber w1 a/0 on van"])
+        #expect(talk.wait(.milliseconds(1_900)) == [])
+        #expect(talk.wait(.milliseconds(100)) == ["left subscriber w1 a/0 on van"])
     }
 
     @Test func aSubscriberThatReturnsWithinTwoSecondsNeverLeft() throws {
