@@ -11,6 +11,7 @@ extension PublisherStateMachine {
         self.assets[trackable.id] = TrackedAsset(
             trackable: trackable, stream: .random(using: &self.random), rawStream: .random(using: &self.random),
             funnel: funnel, sendsRaw: self.configuration.sendsRawLocations)
+        self.unclear.remove(trackable.id)
         var actions = self.resolutionMayHaveChanged(trackable.id)
         if case .offline = self.session.phase { return actions }
         actions.append(self.subscribe(Self.filters(trackable.id), .adding(trackable.id)))
@@ -22,6 +23,8 @@ extension PublisherStateMachine {
         self.assets[trackable.id]?.trackable = trackable
         self.assets[trackable.id]?.lane.filter.rule = trackable.filter
         self.assets[trackable.id]?.lane.filter.maximumSilence = trackable.maximumSilence
+        self.assets[trackable.id]?.rawLane?.filter.rule = trackable.filter
+        self.assets[trackable.id]?.rawLane?.filter.maximumSilence = trackable.maximumSilence
         var actions = self.reconsider(trackable.id, .constraintsChanged(trackable.constraints), at: moment)
         let threshold = trackable.constraints?.proximityThreshold
         for near in [
@@ -44,12 +47,14 @@ extension PublisherStateMachine {
             actions.append(.send([.unsubscribe(paths)]))
             // Of a trackable that another publisher owns, what stands is the other's.
             if asset.failure == nil { actions += self.clear(id) }
+        } else if asset.failure == nil, asset.since != nil {
+            self.unclear.insert(id)
         }
         actions.append(.removed(id))
         return actions + self.sensorMayHaveChanged()
     }
 
-    private mutating func clear(_ id: TrackableID) -> [Action] {
+    mutating func clear(_ id: TrackableID) -> [Action] {
         [self.publish(.publisher(id, self.session.client), []), self.publish(.resolution(id), [])]
     }
 
@@ -121,6 +126,8 @@ extension PublisherStateMachine {
             self.assets[id]?.published = inForce
             actions.append(self.publish(.resolution(id), MessageCodec.encode(inForce)))
         }
+        guard inForce != asset.told else { return actions }
+        self.assets[id]?.told = inForce
         return actions + [.resolutionChanged(id, inForce)]
     }
 

@@ -28,6 +28,8 @@ struct TrackedAsset: Sendable {
     var state = PublisherState.offline
     /// As last published; `nil` when it must be published again.
     var published: ResolutionInForce?
+    /// As last told to the caller.
+    var told: ResolutionInForce?
     /// How long the last refusal was waited for; `nil` after an update was acknowledged.
     var lastWait: Duration?
 
@@ -115,7 +117,9 @@ struct TrackedAsset: Sendable {
 
     /// The broker's rules forbid it: try again after a wait that grows to 15 minutes.
     mutating func refused(_ error: TrackingError, now: MonotonicTime) {
-        let wait = min((self.refusal?.wait ?? self.lastWait ?? .milliseconds(500)) * 2, .seconds(900))
+        // Several refusals in one breath are one.
+        guard self.refusal == nil else { return }
+        let wait = min((self.lastWait ?? .milliseconds(500)) * 2, .seconds(900))
         self.refusal = Refusal(error: error, retryAt: now.advanced(by: wait), wait: wait)
     }
 }

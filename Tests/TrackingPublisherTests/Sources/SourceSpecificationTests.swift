@@ -51,7 +51,7 @@ import TrackingCore
         ("nmea:/dev/null", "nmea:/dev/null", .gps, false, true),
         ("nmea:nothing.log", "nmea:nothing.log", .replay, true, false), ("nmea:-", "nmea:-", .gps, true, false),
         ("gpx:a", "gpx:a", .replay, true, false), ("jsonl:a", "jsonl:a", .replay, true, false),
-        ("jsonl:-", "jsonl:-", .gps, true, false), ("simulate:", "simulate:", .simulated, false, false),
+        ("jsonl:-", "jsonl:-", .gps, true, false), ("simulate:", "simulate:#accuracy=LOW", .simulated, false, false),
     ])
     func sourcesAreMade(text: String, name: String, kind: SourceKind, isFinite: Bool, isLive: Bool) throws {
         let facts = try SourceSpecification.parse(text + "#accuracy=LOW").makeSource().facts
