@@ -12,6 +12,7 @@ let settings: [SwiftSetting] = [
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
 let package = Package(
@@ -50,7 +51,7 @@ let package = Package(
         .target(name: "TrackingTesting", dependencies: ["TrackingCore"], swiftSettings: settings),
         .target(
             name: "GodwitOptions",
-            dependencies: ["TrackingCore", "TrackingMQTT", argumentParser, logging, lifecycle, yams],
+            dependencies: ["TrackingCore", "TrackingMQTT", argumentParser, logging, lifecycle, signals, yams],
             swiftSettings: settings),
         .executableTarget(
             name: "godwit-agent",

@@ -1,6 +1,6 @@
 public import ArgumentParser
 import FoundationEssentials
-public import Logging
+import Logging
 public import TrackingCore
 public import TrackingMQTT
 
@@ -74,5 +74,70 @@ public struct BrokerOptions: ParsableArguments {
         } catch {
             throw ValidationError(error.message)
         }
+    }
+}
+
+/// Who a program is to the broker, in this run.
+public struct Identity: Sendable {
+    /// The name of the connection.
+    public let client: ClientID
+    /// This run.
+    public let session: SessionID
+    /// Whether the client id was drawn for this run alone.
+    public let isRandom: Bool
+}
+
+extension BrokerOptions {
+    /// The broker's addresses and the credentials that stand in them.
+    private var endpoints: [(MQTTEndpoint, MQTTCredentials?)] {
+        get throws(TrackingError) {
+            let urls = self.broker.isEmpty ? ["mqtt://127.0.0.1:1883"] : self.broker
+            return try urls.map { (url) throws(TrackingError) in try MQTTEndpoint.parse(url) }
+        }
+    }
+
+    /// Who this program is: the client id given, else the user name where it is one, else a random one.
+    ///
+    /// - Throws: `invalidName` that says which rule is broken.
+    public func identity() throws(TrackingError) -> Identity {
+        var generator = SystemRandomNumberGenerator()
+        let session = SessionID.random(using: &generator)
+        if let clientID = self.clientID {
+            return Identity(client: try ClientID(clientID), session: session, isRandom: false)
+        }
+        if let user = try self.endpoints.first?.1?.user, let client = try? ClientID(user) {
+            return Identity(client: client, session: session, isRandom: false)
+        }
+        return Identity(client: try ClientID("godwit-\(session)"), session: session, isRandom: true)
+    }
+
+    /// The connection of this program.
+    ///
+    /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a password file.
+    public func transport(_ identity: Identity) throws(TrackingError) -> MQTTTransport {
+        let endpoints = try self.endpoints
+        var configuration = MQTTConfiguration(endpoints: endpoints.map(\.0), client: identity.client)
+        if var credentials = endpoints.compactMap(\.1).first {
+            if credentials.password == nil { credentials.password = try self.filedPassword() }
+            credentials.password = credentials.password ?? self.password
+            configuration.credentials = credentials
+        }
+        configuration.tls = .init(authorities: self.authorities, certificate: self.certificate, key: self.key)
+        let root = try TopicRoot(self.topicRoot)
+        configuration.will = { connection in
+            let goodbye = SessionStateMachine.goodbye(session: identity.session, connection: connection)
+            return OutgoingMessage(
+                topic: root.path(.liveness(identity.client)), payload: MessageCodec.encode(goodbye), isRetained: true)
+        }
+        return try MQTTTransport(configuration: configuration)
+    }
+
+    private func filedPassword() throws(TrackingError) -> String? {
+        guard let path = self.passwordFile else { return nil }
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw TrackingError(.inputUnreadable, "the password file '\(path)' cannot be read")
+        }
+        let line = data.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+        return String(decoding: line, as: UTF8.self)
     }
 }

@@ -4,6 +4,7 @@ private import Glibc
 public import Logging
 public import ServiceLifecycle
 import TrackingCore
+import UnixSignals
 
 /// How both programs start and end.
 public enum Program {
@@ -49,7 +50,8 @@ public enum Program {
 
     /// Says something on standard error.
     public static func complain(_ message: String) {
-        fputs("Error: \(message)\n", stderr)
+        let text = Array("Error: \(message)\n".utf8)
+        _ = write(STDERR_FILENO, text, text.count)
     }
 
     /// Sends logs to standard error, from `level` on.

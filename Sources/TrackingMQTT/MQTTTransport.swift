@@ -3,7 +3,7 @@ public import TrackingCore
 /// One client of an MQTT broker: connects, stays connected, and tells what happens in one ordered stream of batches.
 ///
 ///     let transport = try MQTTTransport(
-///         configuration: MQTTConfiguration(endpoints: [MQTTEndpoint(host: "127.0.0.1")], clientID: ClientID("van-7")))
+///         configuration: MQTTConfiguration(endpoints: [MQTTEndpoint(host: "127.0.0.1")], client: ClientID("van-7")))
 ///     async let running: Void = transport.run()
 ///     for await batch in transport.events {
 ///         for event in batch { … }                       // .connected: subscribe; .received; .published …

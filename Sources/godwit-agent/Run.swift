@@ -66,9 +66,10 @@ struct Run: AsyncParsableCommand {
         let publisher = AssetPublisher(configuration: configuration, transport: try self.broker.transport(identity))
         for trackable in try self.carried() { publisher.add(trackable) }
         let pace = try ReplayPace.parse(self.speed)
-        let sources = try self.source.map { try SourceSpecification.parse($0).source(pace: pace) }
+        let sources = try self.source.map { try SourceSpecification.parse($0).makeSource(pace: pace) }
         let device = Device(
-            publisher: publisher, sources: SourceRunner(sources: sources), battery: try BatterySpecification.parse(self.battery),
+            publisher: publisher, sources: SourceRunner(sources), isBulkRead: pace == .maximum,
+            battery: try BatterySpecification.parse(self.battery).makeSource(),
             failsFast: self.broker.failFast)
         try await device.run()
     }

@@ -70,104 +70,11 @@ struct Watch: AsyncParsableCommand {
         let subscriber = AssetSubscriber(configuration: configuration, transport: connection)
         let events = subscriber.events
         for id in self.ids { subscriber.watch(try TrackableID(id), requesting: self.resolution) }
-        try await self.run(subscriber, events)
+        let watcher = Watcher(
+            format: self.format, request: self.resolution, count: self.count, timeout: self.timeout,
+            printsSkipped: self.skipped, failsFast: self.broker.failFast)
+        try await watcher.run(subscriber, events)
     }
-
-    private func run(
-        _ subscriber: AssetSubscriber<MQTTTransport>, _ events: AsyncStream<SubscriberEvent>
-    ) async throws {
-        let ending = Ending()
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask {
-                await self.show(subscriber, events, ending)
-                subscriber.finish()
-            }
-            if let timeout = self.timeout {
-                group.addTask {
-                    guard (try? await Task.sleep(for: .seconds(timeout))) != nil else { return }
-                    ending.note(self.count == nil ? nil : ExitCode(1))
-                    subscriber.finish()
-                }
-            }
-            do { try await Program.run(subscriber) } catch { ending.note(error) }
-            group.cancelAll()
-        }
-        if let error = ending.error { throw error }
-    }
-
-    private func show(
-        _ subscriber: AssetSubscriber<MQTTTransport>, _ events: AsyncStream<SubscriberEvent>, _ ending: Ending
-    ) async {
-        if self.format == .text, Terminal.isOutput {
-            await self.showTable(subscriber, events, ending)
-        } else {
-            await self.printEvents(events, ending)
-        }
-    }
-
-    private func printEvents(_ events: AsyncStream<SubscriberEvent>, _ ending: Ending) async {
-        let printer = WatchPrinter(format: self.format, printsSkipped: self.skipped)
-        if let header = printer.header { Terminal.write(header) }
-        var left = self.count ?? .max
-        for await event in events {
-            guard !self.isOver(event, ending) else { return }
-            if let text = printer.text(event, receivedAt: TimeText.now) { Terminal.write(text) }
-            if case .location = event { left -= 1 }
-            if left == 0 { return }
-        }
-    }
-
-    private func showTable(
-        _ subscriber: AssetSubscriber<MQTTTransport>, _ events: AsyncStream<SubscriberEvent>, _ ending: Ending
-    ) async {
-        let view = LiveView(table: LiveTable(hasColour: Terminal.hasColour), request: self.resolution)
-        let terminal = Terminal()
-        defer { terminal.restore() }
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask {
-                var left = self.count ?? .max
-                for await event in events {
-                    guard !self.isOver(event, ending) else { return }
-                    view.happened(event)
-                    if case .location = event { left -= 1 }
-                    if left == 0 { return }
-                }
-            }
-            group.addTask {
-                while !Task.isCancelled {
-                    terminal.draw(view.lines(width: Terminal.width, now: TimeText.now) { subscriber.untilNextExpected($0) })
-                    for key in terminal.keys {
-                        guard let change = view.pressed(key) else { continue }
-                        if change == .quit { return }
-                        for id in view.trackables { subscriber.request(view.request, for: id) }
-                    }
-                    try? await Task.sleep(for: .milliseconds(200))
-                }
-            }
-            await group.next()
-            group.cancelAll()
-        }
-    }
-
-    /// Whether this ends the watching: refused for good, or not reached where that is asked to end.
-    private func isOver(_ event: SubscriberEvent, _ ending: Ending) -> Bool {
-        guard case .connection(let lost?) = event, lost.lasted == nil, let reason = lost.reason,
-            reason.isRefusal || self.broker.failFast
-        else { return false }
-        ending.note(reason)
-        return true
-    }
-}
-
-/// The first reason to end with something other than success.
-final class Ending: Sendable {
-    private let first = Mutex<(any Error)?>(nil)
-
-    /// Why; `nil` when all is well.
-    var error: (any Error)? { self.first.withLock { $0 } }
-
-    /// Keeps the first error it is told.
-    func note(_ error: (any Error)?) { self.first.withLock { $0 = $0 ?? error } }
 }
 
 /// The live table between the task that hears and the task that draws.

@@ -5,10 +5,10 @@ import TrackingMQTT
 
 /// What a client and a real broker say to one another when nothing goes wrong.
 @Suite(.timeLimit(.minutes(2))) struct BrokerTests {
-    @Test(arguments: [ConnectionStateMachine.VersionPreference.v5, .v311])
-    func aMessageComesBack(_ version: ConnectionStateMachine.VersionPreference) async throws {
+    @Test(arguments: [ConnectionStateMachine.Version.v5, .v311])
+    func aMessageComesBack(_ version: ConnectionStateMachine.Version) async throws {
         let broker = try await MosquittoProcess.start()
-        try await TestClient.with("echo", broker, versions: version) { client in
+        try await TestClient.with("echo", broker, version: version) { client in
             try await client.connected()
             #expect(try await client.subscribe(["tracking/#"]) == [nil])
             #expect(try await client.publish([OutgoingMessage("tracking/van-7", "hello")]) == [nil])

@@ -8,13 +8,13 @@ struct TestClient: Sendable {
     let log: EventLog<TransportEvent>
 
     static func configuration(
-        _ id: String, port: Int, versions: ConnectionStateMachine.VersionPreference = .automatic
+        _ id: String, port: Int, version: ConnectionStateMachine.Version? = nil
     ) throws -> MQTTConfiguration {
         var configuration = MQTTConfiguration(
-            endpoints: [MQTTEndpoint(host: "127.0.0.1", port: port)], clientID: try ClientID(id))
-        configuration.versions = versions
-        configuration.timing.firstWait = .milliseconds(50)
-        configuration.timing.longestWait = .milliseconds(200)
+            endpoints: [MQTTEndpoint(host: "127.0.0.1", port: port)], client: try ClientID(id))
+        configuration.version = version
+        configuration.firstWait = .milliseconds(50)
+        configuration.longestWait = .milliseconds(200)
         return configuration
     }
 
@@ -39,10 +39,10 @@ struct TestClient: Sendable {
     /// The same with the usual configuration.
     static func with<Value: Sendable>(
         _ id: String, _ broker: MosquittoProcess,
-        versions: ConnectionStateMachine.VersionPreference = .automatic,
+        version: ConnectionStateMachine.Version? = nil,
         _ body: (TestClient) async throws -> Value
     ) async throws -> Value {
-        try await Self.with(Self.configuration(id, port: broker.port, versions: versions), body)
+        try await Self.with(Self.configuration(id, port: broker.port, version: version), body)
     }
 
     /// Waits until connection number `number` stands.

@@ -1,19 +1,9 @@
 extension ConnectionStateMachine {
     /// A version of MQTT.
-    public enum ProtocolVersion: String, Hashable, Sendable {
+    public enum Version: String, Hashable, Sendable {
         /// MQTT 5.
         case v5
         /// MQTT 3.1.1.
-        case v311
-    }
-
-    /// Which versions are tried.
-    public enum VersionPreference: String, Hashable, Sendable, CaseIterable {
-        /// MQTT 5, and 3.1.1 where the broker's answer calls for it.
-        case automatic
-        /// MQTT 5 alone.
-        case v5
-        /// MQTT 3.1.1 alone.
         case v311
     }
 
@@ -21,8 +11,8 @@ extension ConnectionStateMachine {
     public struct Configuration: Hashable, Sendable {
         /// How many endpoints there are, from 1.
         public var endpoints: Int
-        /// Which versions are tried.
-        public var versions: VersionPreference
+        /// A version that is always used; `nil` tries 5 and falls back to 3.1.1 where the broker's answer calls for it.
+        public var pinnedVersion: Version?
         /// How long an attempt may take, TLS and CONNACK included.
         public var connectTimeout: Duration
         /// How long a PUBACK or SUBACK may take before the connection counts as dead.
@@ -42,13 +32,13 @@ extension ConnectionStateMachine {
 
         /// Makes a configuration.
         public init(
-            endpoints: Int, versions: VersionPreference = .automatic, connectTimeout: Duration = .seconds(4),
+            endpoints: Int, pinnedVersion: Version? = nil, connectTimeout: Duration = .seconds(4),
             answerTimeout: Duration = .seconds(10), firstWait: Duration = .milliseconds(500),
             longestWait: Duration = .seconds(60), longestRefusedWait: Duration = .seconds(15 * 60),
             settlesAfter: Duration = .seconds(10), suspiciousCloses: Int = 4, goodbyeTimeout: Duration = .seconds(1)
         ) {
             self.endpoints = endpoints
-            self.versions = versions
+            self.pinnedVersion = pinnedVersion
             self.connectTimeout = connectTimeout
             self.answerTimeout = answerTimeout
             self.firstWait = firstWait

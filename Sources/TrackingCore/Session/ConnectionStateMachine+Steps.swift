@@ -1,23 +1,19 @@
 extension ConnectionStateMachine {
-    mutating func connect(now: MonotonicTime, version: ProtocolVersion? = nil) -> Action {
+    mutating func connect(now: MonotonicTime, version: Version? = nil) -> Action {
         let attempt = Attempt(
             endpoint: self.endpoint, version: version ?? self.version(of: self.endpoint), connection: self.connections)
         self.state = .connecting(attempt, until: now.advanced(by: self.configuration.connectTimeout))
         return .connect(attempt)
     }
 
-    private func version(of endpoint: Int) -> ProtocolVersion {
-        switch self.configuration.versions {
-        case .automatic: self.known[endpoint] ?? .v5
-        case .v5: .v5
-        case .v311: .v311
-        }
+    private func version(of endpoint: Int) -> Version {
+        self.configuration.pinnedVersion ?? self.known[endpoint] ?? .v5
     }
 
     /// A version is remembered once it is accepted: a broker that closes because it is going down does not cost MQTT 5,
     /// where MQTT 5 was accepted before or 3.1.1 does not fare better.
     func fallsBack(_ attempt: Attempt, on failure: Failure) -> Bool {
-        guard self.configuration.versions == .automatic, attempt.version == .v5 else { return false }
+        guard self.configuration.pinnedVersion == nil, attempt.version == .v5 else { return false }
         switch failure {
         case .refused(let error): return error.reasonCode == 0x84 || error.reasonCode == 0x01
         case .closedUnanswered: return self.known[attempt.endpoint] != .v5

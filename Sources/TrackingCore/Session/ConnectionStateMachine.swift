@@ -24,12 +24,12 @@ public struct ConnectionStateMachine: Sendable {
         /// Which endpoint, as an index into the configured list.
         public var endpoint: Int
         /// In which version.
-        public var version: ProtocolVersion
+        public var version: Version
         /// The number that the connection gets if it is accepted, from 0.
         public var connection: Int
 
         /// Makes an attempt.
-        public init(endpoint: Int, version: ProtocolVersion, connection: Int) {
+        public init(endpoint: Int, version: Version, connection: Int) {
             self.endpoint = endpoint
             self.version = version
             self.connection = connection
@@ -74,7 +74,7 @@ public struct ConnectionStateMachine: Sendable {
     var state = State.idle
     var generator: SplitMix64
     /// The versions that endpoints are known to accept.
-    var known: [Int: ProtocolVersion] = [:]
+    var known: [Int: Version] = [:]
     var endpoint = 0
     var connections = 0
     /// Waits since a connection last stood a while.

@@ -28,17 +28,17 @@ public struct MQTTConfiguration: Sendable {
     /// Where the broker listens, in the order to try; not empty.
     public var endpoints: [MQTTEndpoint]
     /// The name of the connection.
-    public var clientID: ClientID
+    public var client: ClientID
     /// Whether the broker keeps what belongs to the client while it is away.
     public var session = Session.clean
     /// How long the connection may be silent, 5 to 60 s; a ping fills a longer silence.
-    public var keepAlive = Duration.seconds(60)
+    public var keepAlive = Duration.seconds(30)
     /// The user name and password; `nil` when the broker asks for none.
     public var credentials: MQTTCredentials?
     /// The files for endpoints with TLS.
-    public var tls = MQTTTLS()
-    /// Which versions of MQTT are tried.
-    public var versions = ConnectionStateMachine.VersionPreference.automatic
+    public var tls = TLS()
+    /// A version that is always used; `nil` tries 5 and falls back to 3.1.1 where the broker's answer calls for it.
+    public var version: ConnectionStateMachine.Version?
     /// What the broker publishes when the connection ends without a goodbye; asked anew for each attempt, with the number
     /// the connection will have. It runs on the loop's thread: it must not block.
     public var will: (@Sendable (_ connection: Int) -> OutgoingMessage)?
@@ -48,15 +48,21 @@ public struct MQTTConfiguration: Sendable {
     public var sendMaximum = 100
     /// Bounds of memory.
     public var limits = Limits()
-    /// The times of the decisions: time-outs, waits.
-    public var timing = ConnectionStateMachine.Configuration(endpoints: 1)
+    /// How long a connection may take until the broker accepts it, TLS included.
+    public var connectTimeout = Duration.seconds(4)
+    /// How long the broker may take to answer a publish or a subscription before the connection counts as dead.
+    public var answerTimeout = Duration.seconds(10)
+    /// The first wait before connecting again; waits are jittered and grow from it.
+    public var firstWait = Duration.milliseconds(500)
+    /// What the waits grow to; where the broker refused who we are, they grow to 15 minutes.
+    public var longestWait = Duration.seconds(60)
     /// Where changes of the connection are logged; neither credentials nor payloads appear. Nowhere when `nil`.
     public var logger: Logger?
 
     /// Makes a configuration with the defaults as described.
-    public init(endpoints: [MQTTEndpoint], clientID: ClientID) {
+    public init(endpoints: [MQTTEndpoint], client: ClientID) {
         self.endpoints = endpoints
-        self.clientID = clientID
+        self.client = client
     }
 
     /// Checks every range.
@@ -74,20 +80,28 @@ public struct MQTTConfiguration: Sendable {
         try Self.require((1...65535).contains(self.sendMaximum), "sendMaximum is 1 to 65535")
         try Self.require(self.limits.waitingEvents > 0 && self.limits.waitingBytes > 0, "limits are above 0")
         try Self.require(
-            (self.tls.certificateFile == nil) == (self.tls.keyFile == nil),
+            (self.tls.certificate == nil) == (self.tls.key == nil),
             "a client certificate and its key are given together")
         if case .kept(let duration) = self.session {
-            try Self.require((1...4_294_967_294).contains(duration.components.seconds), "a session is kept for 1 s or more")
+            let seconds = duration.components.seconds
+            try Self.require((1...4_294_967_294).contains(seconds), "a session is kept for 1 s or more")
         }
         try self.validateText()
     }
 
+    /// What the decisions are made with.
+    var decisions: ConnectionStateMachine.Configuration {
+        ConnectionStateMachine.Configuration(
+            endpoints: self.endpoints.count, pinnedVersion: self.version, connectTimeout: self.connectTimeout,
+            answerTimeout: self.answerTimeout, firstWait: self.firstWait, longestWait: self.longestWait)
+    }
+
     private func validateText() throws(TrackingError) {
-        let credentials = [self.credentials?.username, self.credentials?.password].compactMap { $0 }
+        let credentials = [self.credentials?.user, self.credentials?.password].compactMap { $0 }
         try Self.require(
             credentials.allSatisfy { $0.utf8.count <= 65535 && !$0.utf8.contains(0) },
             "a user name or password has at most 65535 bytes, none of them 0")
-        for path in [self.tls.authorityFile, self.tls.certificateFile, self.tls.keyFile].compactMap({ $0 })
+        for path in [self.tls.authorities, self.tls.certificate, self.tls.key].compactMap({ $0 })
         where !LocalFile.isReadable(path) {
             throw TrackingError(.inputUnreadable, "the file \(path) cannot be read")
         }

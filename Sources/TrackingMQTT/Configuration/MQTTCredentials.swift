@@ -1,20 +1,23 @@
-/// A user name and a password. Printing it never shows the password.
-public struct MQTTCredentials: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+/// A user name and a password. Printing it shows neither.
+public struct MQTTCredentials: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible {
     /// The user name.
-    public var username: String
-    /// The password; `nil` when there is none, as with a client certificate.
+    public var user: String
+    /// The password; `nil` when there is none.
     public var password: String?
 
     /// Makes credentials.
-    public init(username: String, password: String?) {
-        self.username = username
+    public init(user: String, password: String?) {
+        self.user = user
         self.password = password
     }
 
-    /// The user name, and whether there is a password.
-    public var description: String { "\(self.username)\(self.password == nil ? "" : ":<password>")" }
-    /// The same as ``description``.
+    /// Says only that there are credentials.
+    public var description: String { "(credentials)" }
+    /// Says only that there are credentials.
     public var debugDescription: String { self.description }
-    /// A mirror without the password.
-    public var customMirror: Mirror { Mirror(self, children: ["username": self.username]) }
+}
+
+extension MQTTCredentials: CustomReflectable {
+    /// Shows nothing.
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }

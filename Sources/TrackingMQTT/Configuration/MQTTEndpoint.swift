@@ -59,11 +59,11 @@ public struct MQTTEndpoint: Hashable, Sendable, CustomStringConvertible {
 
     private static func credentials(_ text: Substring) throws(TrackingError) -> MQTTCredentials {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let username = self.percentDecoded(parts[0]), let password = self.percentDecoded(parts.last ?? "") else {
+        guard let user = self.percentDecoded(parts[0]), let password = self.percentDecoded(parts.last ?? "") else {
             throw self.error("a % in the user or password is not followed by two hexadecimal digits of UTF-8 text")
         }
-        guard !username.isEmpty else { throw self.error("the user before @ is empty") }
-        return MQTTCredentials(username: username, password: parts.count == 2 ? password : nil)
+        guard !user.isEmpty else { throw self.error("the user before @ is empty") }
+        return MQTTCredentials(user: user, password: parts.count == 2 ? password : nil)
     }
 
     private static func hostAndPort(_ text: Substring) throws(TrackingError) -> (String, Int?) {

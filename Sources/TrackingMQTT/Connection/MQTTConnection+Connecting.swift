@@ -46,7 +46,7 @@ extension MQTTConnection {
         self.link?.isUp = false
         self.sink.reset()
         let settings = MosquittoHandle.Settings(
-            clientID: self.configuration.clientID.rawValue, address: address, port: link.endpoint.port,
+            clientID: self.configuration.client.rawValue, address: address, port: link.endpoint.port,
             version: link.attempt.version, will: self.configuration.will?(link.attempt.connection), tls: link.tls,
             configuration: self.configuration)
         do throws(MosquittoResult) {
@@ -102,7 +102,7 @@ extension MQTTConnection {
     }
 }
 
-extension ConnectionStateMachine.ProtocolVersion {
+extension ConnectionStateMachine.Version {
     /// The name by which people know it.
     var name: String {
         switch self {

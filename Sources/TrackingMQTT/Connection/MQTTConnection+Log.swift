@@ -7,7 +7,7 @@ extension MQTTConnection {
         self.configuration.logger?.debug(
             "connected",
             metadata: [
-                "client": "\(self.configuration.clientID)", "endpoint": "\(link.endpoint)",
+                "client": "\(self.configuration.client)", "endpoint": "\(link.endpoint)",
                 "version": "\(link.attempt.version.name)", "connection": "\(connection)",
                 "session": sessionPresent ? "kept" : "new",
             ])
@@ -16,7 +16,7 @@ extension MQTTConnection {
     /// What an operator must act on is an error, once for each new reason.
     func logDisconnected(_ disconnection: Disconnection) {
         guard let logger = self.configuration.logger else { return }
-        var metadata: Logger.Metadata = ["client": "\(self.configuration.clientID)"]
+        var metadata: Logger.Metadata = ["client": "\(self.configuration.client)"]
         if let retry = disconnection.retry { metadata["retry"] = "\(retry)" }
         if let lasted = disconnection.lasted { metadata["lasted"] = "\(lasted)" }
         guard let reason = disconnection.reason else { return logger.debug("closed", metadata: metadata) }

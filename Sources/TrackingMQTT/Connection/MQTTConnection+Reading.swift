@@ -2,10 +2,6 @@ import CMosquitto
 import TrackingCore
 
 extension MQTTConnection {
-    /// How much is read in one pass before others have their turn.
-    private static let eventsPerPass = 512
-    private static let bytesPerPass = 65_536
-
     func read(_ readiness: Poller.Readiness) {
         guard let handle = self.link?.handle, !readiness.isEmpty || handle.tls?.hasPending == true else { return }
         if self.link?.isUp == false {
@@ -56,9 +52,7 @@ extension MQTTConnection {
             case .ended(let result):
                 return self.handleEnded(result)
             case .more:
-                let isEnough =
-                    self.sink.batch.count >= Self.eventsPerPass || self.sink.batch.byteCount >= Self.bytesPerPass
-                if isEnough { return self.readOnLater() }
+                if self.sink.batch.isLarge { return self.readOnLater() }
             }
         }
     }
@@ -69,7 +63,8 @@ extension MQTTConnection {
     }
 
     private func noteAcceptance() {
-        guard let acceptance = self.sink.acceptance, acceptance.code == 0, self.link?.isAccepted == false else { return }
+        guard let acceptance = self.sink.acceptance, acceptance.code == 0 else { return }
+        guard self.link?.isAccepted == false else { return }
         self.link?.isAccepted = true
         self.window = min(self.configuration.sendMaximum, acceptance.broker.receiveMaximum)
         self.perform(self.machine.accepted(sessionPresent: acceptance.isSessionPresent, now: self.now))
@@ -78,7 +73,7 @@ extension MQTTConnection {
     // MARK: - Silence
 
     /// How often libmosquitto is asked whether a ping is due: often enough for it to come in time.
-    var keepAliveInterval: Duration { .seconds(max(1, self.configuration.keepAlive.components.seconds / 4)) }
+    var keepAliveInterval: Duration { self.configuration.keepAlive / 4 }
 
     func keepAlive() {
         guard let due = self.nextKeepAlive, due <= self.now, let handle = self.link?.handle else { return }

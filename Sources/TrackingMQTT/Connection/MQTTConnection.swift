@@ -54,15 +54,12 @@ actor MQTTConnection {
     private var ending: CheckedContinuation<Void, Never>?
 
     init(configuration: MQTTConfiguration, loop: MQTTEventLoop, outbox: Outbox, events: EventQueue) {
-        var timing = configuration.timing
-        timing.endpoints = configuration.endpoints.count
-        timing.versions = configuration.versions
         self.configuration = configuration
         self.loop = loop
         self.outbox = outbox
         self.events = events
         var system = SystemRandomNumberGenerator()
-        self.machine = ConnectionStateMachine(configuration: timing, seed: system.next())
+        self.machine = ConnectionStateMachine(configuration: configuration.decisions, seed: system.next())
     }
 
     /// Connects and returns when the machine has come to its end.

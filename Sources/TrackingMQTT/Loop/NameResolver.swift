@@ -15,7 +15,7 @@ enum NameResolver {
     typealias Completion = @Sendable (Result<PreparedEndpoint, TrackingError>) -> Void
 
     /// Prepares an endpoint; `completion` is called at once where that takes no time, else on another thread.
-    static func prepare(_ endpoint: MQTTEndpoint, _ tls: MQTTTLS, completion: @escaping Completion) {
+    static func prepare(_ endpoint: MQTTEndpoint, _ tls: MQTTConfiguration.TLS, completion: @escaping Completion) {
         if !endpoint.isTLS, NumericAddress.isNumeric(endpoint.host) {
             return completion(.success(PreparedEndpoint(addresses: [endpoint.host], tls: nil)))
         }
@@ -27,7 +27,9 @@ enum NameResolver {
         }
     }
 
-    private static func work(_ endpoint: MQTTEndpoint, _ tls: MQTTTLS) throws(TrackingError) -> PreparedEndpoint {
+    private static func work(
+        _ endpoint: MQTTEndpoint, _ tls: MQTTConfiguration.TLS
+    ) throws(TrackingError) -> PreparedEndpoint {
         let context = endpoint.isTLS ? try TLSContext(tls, host: endpoint.host) : nil
         return PreparedEndpoint(addresses: try self.addresses(of: endpoint.host), tls: context)
     }

@@ -14,7 +14,7 @@ extension MosquittoHandle {
             mosquitto_int_option(client, MOSQ_OPT_RECEIVE_MAXIMUM, Int32(configuration.receiveMaximum)))
         if let credentials = configuration.credentials {
             try MosquittoResult.check(
-                mosquitto_username_pw_set(client, credentials.username, credentials.password))
+                mosquitto_username_pw_set(client, credentials.user, credentials.password))
         }
         if let will = settings.will { try self.setWill(client, will) }
         if let tls = settings.tls {

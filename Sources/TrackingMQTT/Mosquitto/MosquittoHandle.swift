@@ -23,7 +23,7 @@ final class MosquittoHandle {
         var clientID: String
         var address: String
         var port: Int
-        var version: ConnectionStateMachine.ProtocolVersion
+        var version: ConnectionStateMachine.Version
         var will: OutgoingMessage?
         var tls: TLSContext?
         var configuration: MQTTConfiguration
@@ -31,7 +31,7 @@ final class MosquittoHandle {
 
     private let pointer: OpaquePointer
     private let sink: MosquittoSink
-    private let version: ConnectionStateMachine.ProtocolVersion
+    private let version: ConnectionStateMachine.Version
     /// The connection's TLS; `nil` without.
     let tls: TLSConnection?
     /// The socket as it was opened.

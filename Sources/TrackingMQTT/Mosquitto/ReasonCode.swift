@@ -4,7 +4,7 @@ import TrackingCore
 /// The broker's own reasons, in MQTT 5's numbers, as errors.
 enum ReasonCode {
     /// A CONNACK's code: MQTT 3.1.1 numbers its five from 1.
-    static func connectionRefused(_ code: Int32, version: ConnectionStateMachine.ProtocolVersion) -> TrackingError {
+    static func connectionRefused(_ code: Int32, version: ConnectionStateMachine.Version) -> TrackingError {
         let reason: UInt8 =
             switch (version, code) {
             case (.v311, 1): 0x84

@@ -10,16 +10,16 @@ final class TLSContext: @unchecked Sendable {
     /// Reads the files; this may take tens of milliseconds.
     ///
     /// - Throws: `tlsFailed` that names the file.
-    init(_ files: MQTTTLS, host: String) throws(TrackingError) {
+    init(_ files: MQTTConfiguration.TLS, host: String) throws(TrackingError) {
         var fault: Int32 = 0
-        let pointer = godwit_tls_context(files.authorityFile, files.certificateFile, files.keyFile, host, &fault)
+        let pointer = godwit_tls_context(files.authorities, files.certificate, files.key, host, &fault)
         guard let pointer else {
             let reason = Self.lastError()
             let what =
                 switch fault {
-                case 0: "the authorities in \(files.authorityFile ?? "the system's store")"
-                case 1: "the certificate in \(files.certificateFile ?? "")"
-                case 2: "the key in \(files.keyFile ?? "")"
+                case 0: "the authorities in \(files.authorities ?? "the system's store")"
+                case 1: "the certificate in \(files.certificate ?? "")"
+                case 2: "the key in \(files.key ?? "")"
                 default: "the host name '\(host)'"
                 }
             throw TrackingError(.tlsFailed, "\(what) cannot be used: \(reason)")
@@ -66,7 +66,8 @@ final class TLSConnection {
             X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN, X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT,
             X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE, X509_V_ERR_CERT_UNTRUSTED:
             return TrackingError(
-                .certificateUnknownAuthority, "the certificate of \(host) is from an authority not trusted here: \(text)")
+                .certificateUnknownAuthority,
+                "the certificate of \(host) was signed by an authority that is not trusted here: \(text)")
         default:
             return TrackingError(.tlsFailed, "the certificate of \(host) was not accepted: \(text)")
         }

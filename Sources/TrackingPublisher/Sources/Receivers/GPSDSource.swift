@@ -8,6 +8,7 @@ public struct GPSDSource: LocationSource {
     /// Where gpsd listens unless told otherwise.
     public static let defaultPort: UInt16 = 2947
 
+    /// What is known of the source before it runs.
     public let facts: SourceFacts
     private let host: String
     private let port: UInt16
@@ -27,8 +28,12 @@ public struct GPSDSource: LocationSource {
             isLive: true, accuracy: accuracy)
     }
 
+    /// Says which resolution is wanted from now on.
     public func use(_ resolution: Resolution) async { self.wanted.set(resolution) }
 
+    /// Delivers fixes until cancelled.
+    ///
+    /// - Throws: `inputUnreadable` when gpsd cannot be reached, goes away or has no receiver; call it again later.
     public func run(deliver: @escaping @Sendable (SourceEvent) async -> Void) async throws(TrackingError) {
         let waiter = Waiter()
         self.wanted.wakes(waiter)

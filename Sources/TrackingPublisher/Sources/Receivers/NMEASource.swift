@@ -19,6 +19,7 @@ public struct NMEASource: LocationSource {
     /// How long the line is quiet between two bursts of sentences, at least.
     private static let pause: Duration = .milliseconds(250)
 
+    /// What is known of the source before it runs.
     public let facts: SourceFacts
     private let line: Line
     private let asksForCycle: Bool
@@ -44,8 +45,12 @@ public struct NMEASource: LocationSource {
         self.facts = SourceFacts(name: name, kind: .gps, isFinite: isPipe, isLive: !isPipe, accuracy: accuracy)
     }
 
+    /// Says which resolution is wanted from now on.
     public func use(_ resolution: Resolution) async { self.wanted.set(resolution) }
 
+    /// Delivers fixes until cancelled, or until standard input ends.
+    ///
+    /// - Throws: `inputUnreadable` when the receiver cannot be reached or goes away; call it again later.
     public func run(deliver: @escaping @Sendable (SourceEvent) async -> Void) async throws(TrackingError) {
         let waiter = Waiter()
         self.wanted.wakes(waiter)

@@ -11,6 +11,7 @@ public struct RecordingSource: LocationSource {
         case gpx, jsonl, nmea
     }
 
+    /// What is known of the source before it runs.
     public let facts: SourceFacts
     private let format: Format
     /// `nil`: standard input.
@@ -40,8 +41,12 @@ public struct RecordingSource: LocationSource {
             name: "jsonl:-", kind: .gps, isFinite: true, isLive: false, accuracy: accuracy)
     }
 
+    /// Says which resolution is wanted from now on.
     public func use(_ resolution: Resolution) async { self.wanted.set(resolution) }
 
+    /// Delivers the recording, and returns at its end.
+    ///
+    /// - Throws: `inputUnreadable` when it cannot be opened, or is not of its format.
     public func run(deliver: @escaping @Sendable (SourceEvent) async -> Void) async throws(TrackingError) {
         do throws(TrackingError) {
             let channel = try self.open()

@@ -27,6 +27,7 @@ public struct SimulatedSource: LocationSource {
     /// The longest sleep: a finer resolution that comes meanwhile wakes it anyway.
     private static let longestSleep: Duration = .seconds(1)
 
+    /// What is known of the source before it runs.
     public let facts: SourceFacts
     private let configuration: Configuration
     private let wanted = ResolutionBox()
@@ -38,8 +39,10 @@ public struct SimulatedSource: LocationSource {
             name: "simulate:", kind: .simulated, isFinite: false, isLive: false, accuracy: configuration.accuracy)
     }
 
+    /// Says which resolution is wanted from now on.
     public func use(_ resolution: Resolution) async { self.wanted.set(resolution) }
 
+    /// Delivers fixes until cancelled.
     public func run(deliver: @escaping @Sendable (SourceEvent) async -> Void) async throws(TrackingError) {
         let waiter = Waiter()
         self.wanted.wakes(waiter)

@@ -1,0 +1,11 @@
+/// Reads percentages.
+enum BatteryPercent {
+    /// A plain number from 0 to 100, with white space around and a percent sign behind it if one likes; `nil` otherwise.
+    static func parse(_ text: some Sequence<UInt8>) -> Double? {
+        var bytes = Array(text)[...]
+        bytes = bytes.drop(while: XMLTagReader.isSpace)
+        while let last = bytes.last, XMLTagReader.isSpace(last) || last == UInt8(ascii: "%") { bytes.removeLast() }
+        guard let percent = NMEAField(bytes).number, (0...100).contains(percent) else { return nil }
+        return percent
+    }
+}

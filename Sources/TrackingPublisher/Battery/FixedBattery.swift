@@ -1,0 +1,12 @@
+/// A battery whose charge is always the same; for trials.
+public struct FixedBattery: BatterySource {
+    private let percent: Double
+
+    /// A battery at `percent`, 0…100.
+    public init(percent: Double) { self.percent = percent }
+
+    /// Delivers the charge, once.
+    public func run(deliver: @escaping @Sendable (BatteryEvent) async -> Void) async {
+        await deliver(.level(self.percent))
+    }
+}

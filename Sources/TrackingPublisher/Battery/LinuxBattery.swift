@@ -1,0 +1,31 @@
+/// The batteries that Linux knows of: their mean charge, without those of mice and other things that are plugged in.
+public struct LinuxBattery: BatterySource {
+    private let directory: String
+    private let period: Duration
+
+    /// Where Linux lists what supplies power; looked at every `period`.
+    public init(directory: String = "/sys/class/power_supply", every period: Duration = .seconds(15)) {
+        self.directory = directory
+        self.period = period
+    }
+
+    /// Delivers the charge at once and whenever it changes, until cancelled. A device without a battery is unknown.
+    public func run(deliver: @escaping @Sendable (BatteryEvent) async -> Void) async {
+        var follower = BatteryFollower(name: "battery \(self.directory)")
+        await follower.follow(every: self.period, deliver) {
+            self.percent.map { .percent($0) } ?? .absent
+        }
+    }
+
+    private var percent: Double? {
+        let charges = SmallFile.names(in: self.directory).compactMap { self.charge(of: "\(self.directory)/\($0)") }
+        return charges.isEmpty ? nil : charges.reduce(0, +) / Double(charges.count)
+    }
+
+    private func charge(of supply: String) -> Double? {
+        guard SmallFile.text("\(supply)/type") == "Battery", SmallFile.text("\(supply)/scope") != "Device",
+            SmallFile.text("\(supply)/present") != "0"
+        else { return nil }
+        return SmallFile.read("\(supply)/capacity").flatMap { BatteryPercent.parse($0) }
+    }
+}

@@ -1,0 +1,121 @@
+import GodwitOptions
+import Logging
+import TrackingCore
+import TrackingMQTT
+import TrackingPublisher
+
+/// Joins the publisher with the device's sources and battery, and ends them together.
+struct Device: Sendable {
+    let publisher: AssetPublisher<MQTTTransport>
+    let sources: SourceRunner
+    /// Whether a recording is read faster than it was made: nothing of it may be passed over.
+    let isBulkRead: Bool
+    let battery: (any BatterySource)?
+    let failsFast: Bool
+
+    private let logger = Logger(label: "godwit.agent")
+
+    init(
+        publisher: AssetPublisher<MQTTTransport>, sources: SourceRunner, isBulkRead: Bool,
+        battery: (any BatterySource)?, failsFast: Bool
+    ) {
+        self.publisher = publisher
+        self.sources = sources
+        self.isBulkRead = isBulkRead
+        self.battery = battery
+        self.failsFast = failsFast
+    }
+
+    /// Runs until the source ends, a signal comes, or going on makes no sense.
+    ///
+    /// - Throws: What ended it, where that is not an orderly end.
+    func run() async throws {
+        let ending = Ending()
+        // Listening begins before anything runs, so that nothing is missed.
+        let connections = self.publisher.connectionChanges
+        let resolutions = self.publisher.sensorResolutions
+        let states = self.publisher.states
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                do throws(TrackingError) { try await self.readSources() } catch { ending.note(error) }
+                self.publisher.finish()
+            }
+            group.addTask { for await resolution in resolutions { await self.sources.use(resolution) } }
+            group.addTask { await self.battery?.run { event in self.heard(event) } }
+            group.addTask {
+                guard let error = await self.fatal(connections) else { return }
+                ending.note(error)
+                self.publisher.finish(within: .zero)
+            }
+            group.addTask { await self.watch(states) }
+            do { try await Program.run(self.publisher) } catch { ending.note(error) }
+            group.cancelAll()
+        }
+        if let error = ending.error { throw error }
+    }
+
+    private func readSources() async throws(TrackingError) {
+        try await self.sources.run { event in
+            switch event {
+            case .fix(let fix):
+                if self.isBulkRead { await self.publisher.publishAndWait(fix) } else { self.publisher.publish(fix) }
+            case .badInput(let what):
+                self.logger.warning("input refused", metadata: ["what": "\(what)"])
+            case .notice(let notice):
+                self.heard(notice)
+            }
+        }
+    }
+
+    private func heard(_ notice: SourceNotice) {
+        switch notice {
+        case .selected(let source):
+            self.logger.info("source selected", metadata: ["source": "\(source)"])
+        case .lost(let source, let reason):
+            self.logger.warning("source lost", metadata: ["source": "\(source)", "reason": "\(reason)"])
+            self.publisher.tell(.sourceLost, ["source": .text(source), "reason": .text(reason.message)])
+        case .found(let source):
+            self.logger.info("source found", metadata: ["source": "\(source)"])
+        case .dateCorrected(let source, let rollovers):
+            self.publisher.tell(
+                .clockJump,
+                ["source": .text(source), "weeks": .number(Double(rollovers) * 1024), "corrected": .flag(true)])
+        case .dateSuspect(let source, let rollovers):
+            self.publisher.tell(
+                .clockJump,
+                ["source": .text(source), "weeks": .number(Double(rollovers) * 1024), "corrected": .flag(false)])
+        }
+    }
+
+    private func heard(_ event: BatteryEvent) {
+        switch event {
+        case .level(let percent): self.publisher.batteryRead(percent)
+        case .badInput(let what): self.logger.warning("battery", metadata: ["what": "\(what)"])
+        }
+    }
+
+    /// Waits for what ends the program where `--fail-fast` asks for it.
+    private func fatal(_ connections: AsyncStream<Disconnection?>) async -> TrackingError? {
+        for await change in connections {
+            guard let lost = change else { continue }
+            if let reason = lost.reason {
+                self.logger.warning("not connected", metadata: ["reason": "\(reason)"])
+                if self.failsFast, lost.lasted == nil { return reason }
+            }
+        }
+        return nil
+    }
+
+    /// Ends the program when every trackable failed: nothing could be sent any more.
+    private func watch(_ states: AsyncStream<TrackableStateChange>) async {
+        var last: [TrackableID: PublisherState] = [:]
+        for await change in states {
+            last[change.trackable] = change.state
+            if let reason = change.reason {
+                self.logger.warning(
+                    "state", metadata: ["trackable": "\(change.trackable)", "state": "\(change.state.rawValue)", "reason": "\(reason)"])
+            }
+            if last.values.allSatisfy({ $0 == .failed }) { self.publisher.finish(within: .seconds(2)) }
+        }
+    }
+}
