@@ -56,13 +56,15 @@ let package = Package(
         .executableTarget(
             name: "godwit-agent",
             dependencies: [
-                "GodwitOptions", "TrackingCore", "TrackingPublisher", "TrackingMQTT", argumentParser, logging, lifecycle,
+                "GodwitOptions", "TrackingCore", "TrackingPublisher", "TrackingMQTT", argumentParser, logging,
+                lifecycle,
             ],
             swiftSettings: settings),
         .executableTarget(
             name: "godwit",
             dependencies: [
-                "GodwitOptions", "TrackingCore", "TrackingSubscriber", "TrackingMQTT", argumentParser, logging, lifecycle,
+                "GodwitOptions", "TrackingCore", "TrackingSubscriber", "TrackingMQTT", argumentParser, logging,
+                lifecycle,
             ],
             swiftSettings: settings),
 
@@ -80,7 +82,8 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "TrackingTestingTests", dependencies: ["TrackingCore", "TrackingTesting"], swiftSettings: settings),
-        .testTarget(name: "GodwitOptionsTests", dependencies: ["GodwitOptions", "TrackingCore"], swiftSettings: settings),
+        .testTarget(
+            name: "GodwitOptionsTests", dependencies: ["GodwitOptions", "TrackingCore"], swiftSettings: settings),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [

@@ -113,7 +113,10 @@ struct Device: Sendable {
             last[change.trackable] = change.state
             if let reason = change.reason {
                 self.logger.warning(
-                    "state", metadata: ["trackable": "\(change.trackable)", "state": "\(change.state.rawValue)", "reason": "\(reason)"])
+                    "state",
+                    metadata: [
+                        "trackable": "\(change.trackable)", "state": "\(change.state.rawValue)", "reason": "\(reason)",
+                    ])
             }
             if last.values.allSatisfy({ $0 == .failed }) { self.publisher.finish(within: .seconds(2)) }
         }

@@ -84,7 +84,9 @@ struct SeqRanges: Hashable, Sendable {
     mutating func insert(_ seq: UInt64) -> Bool {
         let place = self.ranges.lastIndex { $0.lowerBound <= seq }
         if let place, self.ranges[place].contains(seq) { return false }
-        if self.ranges.count >= Self.maximumRanges, let first = self.ranges.first, seq < first.lowerBound { return false }
+        if self.ranges.count >= Self.maximumRanges, let first = self.ranges.first, seq < first.lowerBound {
+            return false
+        }
         let after = place.map { $0 + 1 } ?? 0
         let joinsBefore = place.map { self.ranges[$0].upperBound + 1 == seq } ?? false
         let joinsAfter = after < self.ranges.count && self.ranges[after].lowerBound == seq + 1
