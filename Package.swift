@@ -79,7 +79,9 @@ let package = Package(
             name: "TrackingSubscriberTests", dependencies: ["TrackingCore", "TrackingSubscriber", "TrackingTesting"],
             swiftSettings: settings),
         .testTarget(
-            name: "TrackingTestingTests", dependencies: ["TrackingCore", "TrackingTesting"], swiftSettings: settings),
+            name: "TrackingTestingTests",
+            dependencies: ["TrackingCore", "TrackingTesting", "TrackingPublisher", "TrackingSubscriber"],
+            swiftSettings: settings),
         .testTarget(name: "GodwitOptionsTests", dependencies: ["GodwitOptions", "TrackingCore"], swiftSettings: settings),
         .testTarget(
             name: "IntegrationTests",
