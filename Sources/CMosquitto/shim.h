@@ -1,65 +1,152 @@
 #ifndef GODWIT_CMOSQUITTO_SHIM_H
 #define GODWIT_CMOSQUITTO_SHIM_H
 
-#include <arpa/inet.h>
+// What Swift cannot call by itself: OpenSSL's macros, a socket option by reference, and one thing libmosquitto hides.
+
+#include <errno.h>
+#include <fcntl.h>
 #include <mosquitto.h>
 #include <mqtt_protocol.h>
+#include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Two sockets that are each other's ends. */
-static inline bool godwit_is_pair(int a, int b)
-{
-    char byte = 0;
+// MARK: - libmosquitto's socket pair
+
+// libmosquitto 2.0 opens a socket pair in every client and writes a byte to it for each packet; only mosquitto_loop(),
+// which is not used here, reads it. Left alone it fills with up to 212 KB of kernel memory a client. Both ends are
+// replaced with /dev/null: the writes go nowhere, the pair is freed, and mosquitto_destroy() closes the descriptors as
+// ever. Their numbers are the second and third member of the client in every 2.0 release; they are believed only when
+// they turn out to be two ends of one another. Call it right after mosquitto_new(). Returns whether it was done.
+static inline bool godwit_silence_socket_pair(struct mosquitto *client, int devnull) {
+    int major = 0, minor = 0, revision = 0;
+    mosquitto_lib_version(&major, &minor, &revision);
+    if (major != 2 || minor != 0 || devnull < 0) return false;
+
+    int members[3];
+    memcpy(members, client, sizeof members);
+    if (members[0] != mosquitto_socket(client) || members[1] < 0 || members[2] < 0) return false;
+
     int domain = 0;
     socklen_t size = sizeof domain;
-    return getsockopt(a, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX
-        && send(b, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1 && recv(a, &byte, 1, MSG_DONTWAIT) == 1;
+    if (getsockopt(members[1], SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0 || domain != AF_UNIX) return false;
+    size = sizeof domain;
+    if (getsockopt(members[2], SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0 || domain != AF_UNIX) return false;
+
+    char sent = 0x47, received = 0;
+    if (send(members[2], &sent, 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1) return false;
+    if (recv(members[1], &received, 1, MSG_DONTWAIT) != 1 || received != sent) return false;
+
+    for (int end = 1; end <= 2; end++) {
+        if (dup2(devnull, members[end]) < 0) return false;
+        fcntl(members[end], F_SETFD, FD_CLOEXEC);
+    }
+    return true;
 }
 
-/* A new client. libmosquitto 2.0 gives each a pair of sockets and writes a byte into it for every packet, which only its
-   own loop takes out: up to 212 KB of kernel memory a client. With a loop of our own nobody reads it, so its buffer is
-   made as small as the kernel allows. The pair takes the two lowest free descriptors; should another thread have been
-   faster, the pair is not recognised and left as it is. */
-static inline struct mosquitto *godwit_client_new(const char *id, bool clean, void *context)
-{
-    int first = dup(STDERR_FILENO), second = dup(STDERR_FILENO), least = 1;
-    struct mosquitto *client;
-    if (first >= 0) { close(first); }
-    if (second >= 0) { close(second); }
-    client = mosquitto_new(id, clean, context);
-    if (client != NULL && first >= 0 && second >= 0 && godwit_is_pair(first, second)) {
-        setsockopt(first, SOL_SOCKET, SO_SNDBUF, &least, sizeof least);
-        setsockopt(second, SOL_SOCKET, SO_SNDBUF, &least, sizeof least);
-    }
-    return client;
+// MARK: - Sockets
+
+// The error that stands at a socket, or 0.
+static inline int godwit_socket_error(int descriptor) {
+    int error = 0;
+    socklen_t size = sizeof error;
+    return getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
 }
 
-/* The TLS side of a connection that was just begun, held beyond its end so that the verification's result can be read;
-   NULL without TLS. The host name is checked by OpenSSL itself, which tells a wrong host from other failures. */
-static inline void *godwit_tls_retain(struct mosquitto *client, const char *host)
-{
-    SSL *ssl = (SSL *)mosquitto_ssl_get(client);
-    unsigned char address[16];
-    if (ssl == NULL) {
-        return NULL;
-    }
-    if (inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1) {
-        X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host);
-    } else {
-        SSL_set1_host(ssl, host);
-    }
-    SSL_up_ref(ssl);
-    return ssl;
+// Whether the peer has closed and everything it sent was read.
+static inline bool godwit_is_at_end(int descriptor) {
+    char byte;
+    ssize_t count = recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return count == 0 || (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
-static inline long godwit_tls_result(void *tls) { return SSL_get_verify_result((SSL *)tls); }
+// Keeps a socket of libmosquitto's from programs that this one starts.
+static inline void godwit_close_on_exec(int descriptor) { fcntl(descriptor, F_SETFD, FD_CLOEXEC); }
 
-static inline void godwit_tls_release(void *tls) { SSL_free((SSL *)tls); }
+static inline int godwit_errno(void) { return errno; }
+
+// What the calling thread is called in a debugger; cut to 15 bytes.
+static inline void godwit_name_thread(const char *name) { prctl(PR_SET_NAME, name); }
+
+// MARK: - TLS
+
+// libmosquitto names the host it was given, which may be an address that was looked up before, in the server name
+// extension. This puts the name that is verified in its place, before the first message is made, or none for an address.
+static inline void godwit_tls_handshake_starts(const SSL *ssl, int where, int value) {
+    (void)value;
+    if ((where & SSL_CB_HANDSHAKE_START) == 0) return;
+    SSL *connection = (SSL *)ssl;
+    SSL_set_tlsext_host_name(connection, X509_VERIFY_PARAM_get0_host(SSL_get0_param(connection), 0));
+}
+
+static inline int godwit_no_passphrase(char *buffer, int size, int writing, void *context) {
+    (void)buffer, (void)size, (void)writing, (void)context;
+    return -1;
+}
+
+// Makes an SSL_CTX that accepts exactly `host`, a name or an address, signed by what is in `authorities`, or by what the
+// system trusts where that is NULL. Returns NULL and which file is at fault (0 authorities, 1 certificate, 2 key, 3 none)
+// on failure. TLS 1.2 and later.
+static inline void *godwit_tls_context(
+    const char *authorities, const char *certificate, const char *key, const char *host, int *fault) {
+    ERR_clear_error();
+    *fault = 3;
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    if (!context) return NULL;
+    SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+    SSL_CTX_set_options(context, SSL_OP_NO_COMPRESSION);
+    SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_default_passwd_cb(context, godwit_no_passphrase);
+    SSL_CTX_set_info_callback(context, godwit_tls_handshake_starts);
+
+    X509_VERIFY_PARAM *parameters = SSL_CTX_get0_param(context);
+    bool accepts = X509_VERIFY_PARAM_set1_ip_asc(parameters, host) == 1;
+    if (!accepts) accepts = X509_VERIFY_PARAM_set1_host(parameters, host, 0) == 1;
+    if (!accepts) goto failed;
+
+    *fault = 0;
+    if (authorities ? SSL_CTX_load_verify_file(context, authorities) != 1
+                    : SSL_CTX_set_default_verify_paths(context) != 1)
+        goto failed;
+    if (certificate) {
+        *fault = 1;
+        if (SSL_CTX_use_certificate_chain_file(context, certificate) != 1) goto failed;
+        *fault = 2;
+        if (SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) != 1) goto failed;
+        if (SSL_CTX_check_private_key(context) != 1) goto failed;
+    }
+    return context;
+failed:
+    SSL_CTX_free(context);
+    return NULL;
+}
+
+static inline void godwit_tls_context_free(void *context) { SSL_CTX_free((SSL_CTX *)context); }
+
+// The newest error of this thread, in OpenSSL's words; empties its queue.
+static inline void godwit_tls_error(char *buffer, size_t size) {
+    unsigned long code = ERR_peek_last_error();
+    const char *reason = code ? ERR_reason_error_string(code) : NULL;
+    snprintf(buffer, size, "%s", reason ? reason : (code ? "unknown error" : ""));
+    ERR_clear_error();
+}
+
+static inline void godwit_tls_retain(void *ssl) { SSL_up_ref((SSL *)ssl); }
+static inline void godwit_tls_release(void *ssl) { SSL_free((SSL *)ssl); }
+static inline long godwit_tls_verify_result(void *ssl) { return SSL_get_verify_result((SSL *)ssl); }
+static inline const char *godwit_tls_verify_message(long result) { return X509_verify_cert_error_string(result); }
+static inline bool godwit_tls_is_established(void *ssl) { return SSL_is_init_finished((SSL *)ssl); }
+static inline bool godwit_tls_wants_write(void *ssl) { return SSL_want((SSL *)ssl) == SSL_WRITING; }
+static inline bool godwit_tls_has_pending(void *ssl) { return SSL_pending((SSL *)ssl) > 0; }
 
 #endif

@@ -1,32 +1,74 @@
 public import TrackingCore
 
-/// A connection to a real broker, over libmosquitto.
+/// One client of an MQTT broker: connects, stays connected, and tells what happens in one ordered stream of batches.
 ///
-/// MQTT 5, with 3.1.1 as the fallback that the broker's answer calls for. It connects again by itself, to its endpoints in
-/// turn and with growing, jittered waits, until it is closed; only ``events`` tell.
+///     let transport = try MQTTTransport(
+///         configuration: MQTTConfiguration(endpoints: [MQTTEndpoint(host: "127.0.0.1")], client: ClientID("van-7")))
+///     async let running: Void = transport.run()
+///     for await batch in transport.events {
+///         for event in batch { … }                       // .connected: subscribe; .received; .published …
+///     }
+///
+/// It speaks MQTT 5, and 3.1.1 where the broker's answer calls for it. All connections of a process share the thread of one
+/// ``MQTTEventLoop``. A payload above 128 KB or a topic MQTT does not allow is refused in its `.published`; a received
+/// payload above 128 KB is cut to one byte more than that, so that whoever decodes it refuses it. Payloads of one batch are
+/// slices of one buffer: who keeps a message for long copies its payload.
 public final class MQTTTransport: MessageTransport {
-    /// What happened, in order, in batches. While it is not read, the broker is held back.
-    public let events: MQTTEvents
     private let connection: MQTTConnection
+    private let outbox = Outbox()
+    private let queue: EventQueue
 
-    /// Makes a connection that is not run yet.
+    /// Makes a client; it connects when it is run.
     ///
-    /// - Parameter loop: The thread that drives it; one drives thousands.
-    /// - Throws: `invalidConfiguration` when there is no endpoint, or a limit is out of range.
+    /// - Parameters:
+    ///   - configuration: What it is told.
+    ///   - loop: The loop whose thread drives it.
+    /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a certificate file, with the value's name.
     public init(configuration: MQTTConfiguration, loop: MQTTEventLoop = .shared) throws(TrackingError) {
-        guard !configuration.endpoints.isEmpty else {
-            throw TrackingError(.invalidConfiguration, "a connection needs at least one endpoint")
-        }
-        guard (1...65_535).contains(configuration.sendMaximum), (1...65_535).contains(configuration.receiveMaximum) else {
-            throw TrackingError(.invalidConfiguration, "the send and receive maximums must be 1 to 65535")
-        }
-        self.connection = MQTTConnection(configuration, loop: loop)
-        self.events = MQTTEvents(connection: self.connection)
+        try configuration.validate()
+        self.queue = EventQueue(limits: configuration.limits)
+        self.connection = MQTTConnection(
+            configuration: configuration, loop: loop, outbox: self.outbox, events: self.queue)
     }
 
-    /// Asks for commands, in order; returns at once.
-    public func send(_ commands: [TransportCommand]) { self.connection.send(commands) }
+    /// What happened, in order, in batches, for one task. While it is not read the broker is held back, at the limits of
+    /// ``MQTTConfiguration/limits-swift.property``; other connections of the loop go on.
+    public var events: MQTTEvents { MQTTEvents(queue: self.queue) }
 
-    /// Connects and stays connected until closed or cancelled. Call it once.
-    public func run() async { await self.connection.run() }
+    /// Asks for `commands`, in order. Returns at once. They are for the connection whose `.connected` was last read from
+    /// ``events``, and ignored when that is gone.
+    public func send(_ commands: [TransportCommand]) {
+        self.outbox.append(Outbox.Entry(commands: commands, connection: self.queue.knownConnection))
+    }
+
+    /// Connects and stays connected until closed, or until the task is cancelled, which says goodbye without waiting for
+    /// what is outstanding. Call it once.
+    public func run() async {
+        await withTaskCancellationHandler {
+            await self.connection.run()
+        } onCancel: {
+            self.outbox.cancel()
+        }
+    }
+}
+
+/// The events of one ``MQTTTransport``, in batches. It ends after the `.disconnected` that is never retried.
+public struct MQTTEvents: AsyncSequence, Sendable {
+    /// One task's place in the events.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        let queue: EventQueue
+
+        /// The next batch, not empty; `nil` at the end or when the task is cancelled, which loses nothing.
+        public mutating func next() async -> [TransportEvent]? { await self.queue.next() }
+
+        /// The next batch, not empty; `nil` at the end or when the task is cancelled, which loses nothing.
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> [TransportEvent]? {
+            await self.queue.next()
+        }
+    }
+
+    let queue: EventQueue
+
+    /// Begins to read. One task reads at a time.
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(queue: self.queue) }
 }

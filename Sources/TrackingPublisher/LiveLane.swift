@@ -2,7 +2,7 @@ import TrackingCore
 
 /// Decides what goes out next on one lane of one trackable: at most one update is in flight, the newest that passed the
 /// filter waits behind it, and what was not sent rides along with the next one.
-struct LiveLane: Hashable, Sendable {
+struct LiveLane: Sendable {
     /// Which fixes are sent.
     var filter: LocationFilter
     /// The last update that went out, to be published again when nothing else is.

@@ -64,9 +64,9 @@ extension PublisherStateMachine {
         switch change {
         case .arrived:
             self.announceSoon(id, at: moment)
-            var actions = self.reconsider(id, .subscriberArrived(subscriber), at: moment)
+            var actions = self.reconsider(id, .subscriberCame(subscriber), at: moment)
             if let resolution = self.requests[id]?[subscriber.client]?[subscriber.session] {
-                actions += self.reconsider(id, .requested(subscriber, resolution), at: moment)
+                actions += self.reconsider(id, .requestMade(subscriber, resolution), at: moment)
             }
             return actions
         case .left:
@@ -108,12 +108,12 @@ extension PublisherStateMachine {
         guard self.makeRoom(for: client, on: id) else { return [] }
         // A client has one standing request; that of an earlier session counts only while it is still present.
         let standing = (self.requests[id]?[client] ?? [:]).filter {
-            asset.funnel.isPresent(SubscriberID(client: client, session: $0.key))
+            asset.funnel.subscribers.contains(SubscriberID(client: client, session: $0.key))
         }
         self.requests[id, default: [:]][client] = standing.merging([request.session: request.resolution]) { $1 }
         // From someone not present it takes effect when that presence arrives.
-        guard asset.funnel.isPresent(subscriber) else { return [] }
-        return self.reconsider(id, .requested(subscriber, request.resolution), at: moment)
+        guard asset.funnel.subscribers.contains(subscriber) else { return [] }
+        return self.reconsider(id, .requestMade(subscriber, request.resolution), at: moment)
     }
 
     /// Whether a request of this client can be taken in; those of clients that are gone make way.

@@ -4,12 +4,13 @@ import TrackingCore
 extension PublisherStateMachine {
     mutating func add(_ trackable: Trackable, at moment: Moment) -> [Action] {
         guard self.assets[trackable.id] == nil, self.stop == nil else { return [] }
-        let conditions = TrackingConditions(
-            constraints: trackable.constraints, floor: self.configuration.floor, batteryPercent: self.battery,
+        var funnel = ResolutionStateMachine(
+            policy: self.policy, constraints: trackable.constraints, floor: self.configuration.floor,
             default: self.configuration.defaultResolution)
+        _ = funnel.changed(.batteryRead(percent: self.battery))
         self.assets[trackable.id] = TrackedAsset(
             trackable: trackable, stream: .random(using: &self.random), rawStream: .random(using: &self.random),
-            conditions: conditions, policy: self.policy, sendsRaw: self.configuration.sendsRawLocations)
+            funnel: funnel, sendsRaw: self.configuration.sendsRawLocations)
         self.unclear.remove(trackable.id)
         var actions = self.resolutionMayHaveChanged(trackable.id)
         if case .offline = self.session.phase { return actions }
@@ -25,9 +26,13 @@ extension PublisherStateMachine {
         self.assets[trackable.id]?.rawLane?.filter.rule = trackable.filter
         self.assets[trackable.id]?.rawLane?.filter.maximumSilence = trackable.maximumSilence
         var actions = self.reconsider(trackable.id, .constraintsChanged(trackable.constraints), at: moment)
-        let near = self.assets[trackable.id]?.proximity.changed(
-            destination: trackable.destination, threshold: trackable.constraints?.proximityThreshold)
-        if let near { actions += self.reconsider(trackable.id, .nearChanged(near), at: moment) }
+        let threshold = trackable.constraints?.proximityThreshold
+        for near in [
+            self.assets[trackable.id]?.proximity.destinationChanged(trackable.destination),
+            self.assets[trackable.id]?.proximity.thresholdChanged(threshold),
+        ] {
+            if let near = near ?? nil { actions += self.reconsider(trackable.id, .nearChanged(near), at: moment) }
+        }
         return actions + self.resolutionMayHaveChanged(trackable.id)
     }
 
@@ -86,7 +91,7 @@ extension PublisherStateMachine {
         var actions: [Action] = []
         for id in self.assets.keys {
             let wasLow = self.assets[id]?.funnel.isLowBattery == true
-            actions += self.reconsider(id, .batteryRead(percent), at: moment)
+            actions += self.reconsider(id, .batteryRead(percent: percent), at: moment)
             if let percent, !wasLow, self.assets[id]?.funnel.isLowBattery == true {
                 actions += self.tell(.lowBattery, ["percent": .number(percent)], of: id, at: moment)
             }
@@ -99,6 +104,7 @@ extension PublisherStateMachine {
         var actions: [Action] = []
         for id in self.assets.keys {
             self.assets[id]?.lane.filter.clockStepped()
+            self.assets[id]?.proximity.clockStepped()
             self.assets[id]?.rawLane?.filter.clockStepped()
             actions += self.tell(.clockJump, ["seconds": .number(step.inSeconds)], of: id, at: moment)
         }

@@ -137,7 +137,7 @@ public struct PublisherStateMachine: Sendable {
     public mutating func happened(_ event: Event, at moment: Moment) -> [Action] {
         guard self.stop != .closing else { return self.afterGoodbye(event) }
         var actions: [Action] = []
-        if let step = self.clock.read(monotonic: moment.now, wall: moment.wall) {
+        if let step = self.clock.told(monotonic: moment.now, wall: moment.wall) {
             actions += self.clockStepped(by: step, at: moment)
         }
         switch event {

@@ -37,13 +37,12 @@ struct TrackedAsset: Sendable {
     private var lastRawSeq: UInt64 = 0
 
     init(
-        trackable: Trackable, stream: StreamID, rawStream: StreamID, conditions: TrackingConditions,
-        policy: any ResolutionPolicy, sendsRaw: Bool
+        trackable: Trackable, stream: StreamID, rawStream: StreamID, funnel: ResolutionStateMachine, sendsRaw: Bool
     ) {
         self.trackable = trackable
         self.stream = stream
         self.rawStream = rawStream
-        self.funnel = ResolutionStateMachine(conditions: conditions, policy: policy)
+        self.funnel = funnel
         self.proximity = ProximityStateMachine(
             destination: trackable.destination, threshold: trackable.constraints?.proximityThreshold)
         let filter = LocationFilter(

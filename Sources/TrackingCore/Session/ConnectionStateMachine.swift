@@ -1,211 +1,237 @@
-/// Decides when to connect, to which endpoint, in which version of MQTT, how long to wait and when to give up.
-/// Touches no socket, no clock, no log.
+/// Decides when one client connects, to which endpoint and in which version, when it waits, when a connection counts as
+/// dead, and how it ends. Touches no socket, no clock, no log.
+///
+/// Each method is named for what happened and returns what is to be done, in order. The driver calls ``timerFired(now:)``
+/// at ``nextDeadline``; an old timer is ignored.
 public struct ConnectionStateMachine: Sendable {
-    /// A version of MQTT.
-    public enum Version: Hashable, Sendable {
-        case v311
-        case v5
+    /// What is to be done. Plain data: one case is one call of the driver.
+    public enum Action: Hashable, Sendable {
+        /// Open a new connection and send CONNECT. Answered by ``ConnectionStateMachine/accepted(sessionPresent:now:)`` or
+        /// ``ConnectionStateMachine/attemptFailed(_:now:)``.
+        case connect(Attempt)
+        /// Close the connection, or the attempt under way, without a word.
+        case abandon
+        /// Send DISCONNECT, so that no will is sent. Answered by ``ConnectionStateMachine/goodbyeSent(now:)``.
+        case sendGoodbye
+        /// Tell the role: `.connected` or `.disconnected`, nothing else.
+        case tell(TransportEvent)
+        /// Nothing comes any more.
+        case finish
     }
 
-    /// What to decide with.
-    public struct Configuration: Hashable, Sendable {
-        /// How many endpoints there are, ≥ 1.
-        public var endpoints: Int
-        /// A version that is always used; `nil` tries 5 and falls back to 3.1.1 where the broker's answer calls for it.
-        public var pinnedVersion: Version?
-        /// How long a connection may take until the broker accepts it.
-        public var connectTimeout: Duration = .seconds(4)
-        /// The first wait after a failure; each next one is twice as long.
-        public var firstWait: Duration = .milliseconds(500)
-        /// The longest wait.
-        public var longestWait: Duration = .seconds(60)
-        /// The longest wait after the broker refused the credentials.
-        public var longestRefusedWait: Duration = .seconds(900)
-        /// A connection that stood this long was a good one: waits begin anew after it.
-        public var stableAfter: Duration = .seconds(10)
+    /// One try.
+    public struct Attempt: Hashable, Sendable {
+        /// Which endpoint, as an index into the configured list.
+        public var endpoint: Int
+        /// In which version.
+        public var version: Version
+        /// The number that the connection gets if it is accepted, from 0.
+        public var connection: Int
 
-        /// Makes a configuration with the defaults above.
-        public init(endpoints: Int, pinnedVersion: Version? = nil) {
-            self.endpoints = endpoints
-            self.pinnedVersion = pinnedVersion
+        /// Makes an attempt.
+        public init(endpoint: Int, version: Version, connection: Int) {
+            self.endpoint = endpoint
+            self.version = version
+            self.connection = connection
         }
     }
 
-    /// What is to be done.
-    public enum Action: Hashable, Sendable {
-        /// Connect to this endpoint, in this version.
-        case open(endpoint: Int, Version)
-        /// Say DISCONNECT, which sends no will.
-        case sayGoodbye
-        /// Close the connection, whatever its state.
-        case drop
-        /// Tell the caller.
-        case tell(TransportEvent)
-        /// Tell the caller that nothing more will come.
-        case end
+    /// Why an attempt came to nothing.
+    public enum Failure: Hashable, Sendable {
+        /// CONNECT could not be sent: no name, no route, nobody listening, TLS refused.
+        case unreachable(TrackingError)
+        /// CONNECT was sent, and the peer closed without a CONNACK: older brokers answer MQTT 5 like this.
+        case closedUnanswered(TrackingError)
+        /// A CONNACK with a reason, in the error's `reasonCode`.
+        case refused(TrackingError)
+
+        /// The error inside.
+        public var error: TrackingError {
+            switch self {
+            case .unreachable(let error), .closedUnanswered(let error), .refused(let error): error
+            }
+        }
     }
 
     enum State: Hashable, Sendable {
-        /// Not started. Can transition to: `connecting`, `ended`.
+        /// Before ``started(now:)``. Can transition to: `connecting`, `ended`.
         case idle
-        /// CONNECT is on its way. Can transition to: `online`, `waiting`, `connecting` (a fallback), `ended`.
-        case connecting(until: MonotonicTime)
-        /// The broker accepted. Can transition to: `waiting`, `closing`, `ended`.
-        case online(since: MonotonicTime)
-        /// Sleeping before another try. Can transition to: `connecting`, `ended`.
+        /// CONNECT is on its way. Can transition to: `connecting`, `online`, `waiting`, `ended`.
+        case connecting(Attempt, until: MonotonicTime)
+        /// Before another try. Can transition to: `connecting`, `ended`.
         case waiting(until: MonotonicTime)
-        /// Flushing before the goodbye. Can transition to: `ended`.
-        case closing(until: MonotonicTime)
-        /// Final.
+        /// Accepted. Can transition to: `connecting`, `waiting`, `closing`, `leaving`, `ended`.
+        case online(Attempt, since: MonotonicTime, unanswered: MonotonicTime?)
+        /// Asked to close; waits for what is outstanding. Can transition to: `leaving`, `ended`.
+        case closing(since: MonotonicTime, until: MonotonicTime)
+        /// DISCONNECT is on its way. Can transition to: `ended`.
+        case leaving(since: MonotonicTime, until: MonotonicTime)
+        /// Nothing comes any more.
         case ended
     }
 
-    private let configuration: Configuration
-    private var random: SplitMix64
-    private(set) var state = State.idle
-    private var endpoint = 0
-    private var failures = 0
-    private var shortLives = 0
-    private var fellBack: Set<Int> = []
-    /// How often the broker accepted; the next connection's number.
-    public private(set) var connections = 0
+    let configuration: Configuration
+    var state = State.idle
+    var generator: SplitMix64
+    /// The versions that endpoints are known to accept.
+    var known: [Int: Version] = [:]
+    var endpoint = 0
+    var connections = 0
+    /// Waits since a connection last stood a while.
+    var round = 0
+    /// Endpoints tried since the last wait.
+    var triedInRound = 0
+    /// Connections in a row that the peer closed soon after they were made.
+    var shortLives = 0
 
-    /// Starts idle.
+    /// Starts a machine that waits to be started.
     ///
-    /// - Parameter seed: What the jitter of the waits is drawn from.
+    /// - Parameter seed: Where the jitter of the waits begins; different in every process.
     public init(configuration: Configuration, seed: UInt64) {
+        precondition(configuration.endpoints > 0, "a connection needs at least one endpoint")
         self.configuration = configuration
-        self.random = SplitMix64(seed: seed)
+        self.generator = SplitMix64(seed: seed)
     }
 
-    /// When ``timerFired(now:)`` has something to do; `nil` when never.
+    /// When ``timerFired(now:)`` is to be called; `nil` when nothing is waited for.
     public var nextDeadline: MonotonicTime? {
         switch self.state {
-        case .connecting(let until), .waiting(let until), .closing(let until): until
-        case .idle, .online, .ended: nil
+        case .idle, .ended: nil
+        case .connecting(_, let until), .waiting(let until), .closing(_, let until), .leaving(_, let until): until
+        case .online(_, _, let unanswered): unanswered.map { $0.advanced(by: self.configuration.answerTimeout) }
         }
     }
 
-    /// Whether commands may be given to the connection.
+    /// Whether commands can be sent now.
     public var isOnline: Bool {
         switch self.state {
         case .online, .closing: true
-        case .idle, .connecting, .waiting, .ended: false
+        case .idle, .connecting, .waiting, .leaving, .ended: false
         }
     }
 
-    /// Begin.
+    /// Whether the end was asked for or has come: commands that come now are ignored.
+    public var isClosing: Bool {
+        switch self.state {
+        case .closing, .leaving, .ended: true
+        case .idle, .connecting, .waiting, .online: false
+        }
+    }
+
+    /// Begins. Call it once, before anything else.
     public mutating func started(now: MonotonicTime) -> [Action] {
-        guard case .idle = self.state else { return [] }
-        return self.open(now: now)
+        switch self.state {
+        case .idle: return [self.connect(now: now)]
+        case .ended: return []  // closed before it began
+        case .connecting, .waiting, .online, .closing, .leaving:
+            preconditionFailure("started() is called once, before anything else; state is \(self.state)")
+        }
     }
 
     /// The broker accepted the connection.
     public mutating func accepted(sessionPresent: Bool, now: MonotonicTime) -> [Action] {
-        guard case .connecting = self.state else { return [] }
-        self.state = .online(since: now)
-        defer { self.connections += 1 }
-        return [.tell(.connected(connection: self.connections, sessionPresent: sessionPresent))]
-    }
-
-    /// The broker answered CONNECT with a refusal; codes in the numbering of MQTT 5.
-    public mutating func refused(_ error: TrackingError, now: MonotonicTime) -> [Action] {
-        guard case .connecting = self.state else { return [] }
-        let isAboutVersion = error.reasonCode == 0x84 || error.reasonCode == 0x01
-        if isAboutVersion, self.fallBack() { return [.drop] + self.open(now: now) }
-        return self.fail(error, lasted: nil, now: now)
-    }
-
-    /// The connection is gone, or could not be made.
-    ///
-    /// - Parameter wasSilent: Whether it closed after CONNECT without an answer, as brokers without MQTT 5 may do.
-    public mutating func lost(_ error: TrackingError, wasSilent: Bool = false, now: MonotonicTime) -> [Action] {
         switch self.state {
+        case .connecting(let attempt, _):
+            self.known[attempt.endpoint] = attempt.version
+            self.connections += 1
+            self.triedInRound = 0
+            self.state = .online(attempt, since: now, unanswered: nil)
+            return [.tell(.connected(connection: attempt.connection, sessionPresent: sessionPresent))]
+        case .idle, .waiting, .online, .closing, .leaving, .ended:
+            return []  // an answer to an attempt that was given up
+        }
+    }
+
+    /// The attempt under way came to nothing; its connection is gone.
+    public mutating func attemptFailed(_ failure: Failure, now: MonotonicTime) -> [Action] {
+        switch self.state {
+        case .connecting(let attempt, _):
+            if self.fallsBack(attempt, on: failure) {
+                self.state = .idle
+                return [self.connect(now: now, version: .v311)]
+            }
+            return self.failed(failure, now: now)
+        case .idle, .waiting, .online, .closing, .leaving, .ended:
+            return []
+        }
+    }
+
+    /// A connection that stood is gone.
+    public mutating func connectionLost(_ reason: TrackingError, now: MonotonicTime) -> [Action] {
+        switch self.state {
+        case .online(_, let since, _):
+            return self.lost(reason, since: since, now: now)
+        case .closing(let since, _), .leaving(let since, _):
+            return self.end(reason, since: since, now: now)
+        case .idle, .connecting, .waiting, .ended:
+            return []
+        }
+    }
+
+    /// The oldest PUBLISH or SUBSCRIBE that is not answered was sent at `since`; `nil` when all are answered, or while the
+    /// driver itself holds back reading.
+    public mutating func answersAwaited(since unanswered: MonotonicTime?) {
+        if case .online(let attempt, let since, _) = self.state {
+            self.state = .online(attempt, since: since, unanswered: unanswered)
+        }
+    }
+
+    /// The role asked for an orderly end, with `limit` for what is outstanding.
+    public mutating func closeRequested(within limit: Duration, now: MonotonicTime) -> [Action] {
+        switch self.state {
+        case .online(_, let since, _):
+            guard limit > .zero else { return self.leave(since: since, now: now) }
+            self.state = .closing(since: since, until: now.advanced(by: limit))
+            return []
+        case .closing(let since, let until):
+            guard limit > .zero else { return self.leave(since: since, now: now) }
+            self.state = .closing(since: since, until: min(until, now.advanced(by: limit)))
+            return []
         case .connecting:
-            if wasSilent, self.fallBack() { return [.drop] + self.open(now: now) }
-            return self.fail(error, lasted: nil, now: now)
-        case .online(let since):
-            let lasted = since.duration(to: now)
-            self.shortLives = lasted < self.configuration.stableAfter ? self.shortLives + 1 : 0
-            if self.shortLives == 0 { self.failures = 0 }
-            guard self.shortLives >= 4 else { return self.fail(error, lasted: lasted, now: now) }
-            let suspicion = TrackingError(
-                .connectionLost,
-                "the connection was closed \(self.shortLives) times soon after connecting, lastly because: "
-                    + "\(error.message); another program may use the same client id, or the broker's rules may forbid "
-                    + "what is said first")
-            return self.fail(suspicion, lasted: lasted, now: now)
-        case .closing:
-            return self.end(reason: nil)
-        case .idle, .waiting, .ended:
+            return [.abandon] + self.end(nil, since: nil, now: now)
+        case .idle, .waiting:
+            return self.end(nil, since: nil, now: now)
+        case .leaving, .ended:
             return []
         }
     }
 
-    /// The next deadline has come, or another reason to look.
+    /// Everything that was sent is answered.
+    public mutating func drained(now: MonotonicTime) -> [Action] {
+        switch self.state {
+        case .closing(let since, _): return self.leave(since: since, now: now)
+        case .idle, .connecting, .waiting, .online, .leaving, .ended: return []
+        }
+    }
+
+    /// The DISCONNECT was written and the connection closed.
+    public mutating func goodbyeSent(now: MonotonicTime) -> [Action] {
+        switch self.state {
+        case .leaving(let since, _): return self.end(nil, since: since, now: now)
+        case .idle, .connecting, .waiting, .online, .closing, .ended: return []
+        }
+    }
+
+    /// The time is ``nextDeadline``, or later, or an old timer fired.
     public mutating func timerFired(now: MonotonicTime) -> [Action] {
+        guard let deadline = self.nextDeadline, now >= deadline else { return [] }
         switch self.state {
-        case .connecting(let until) where now >= until:
-            let seconds = self.configuration.connectTimeout.inSeconds
-            return self.fail(
-                TrackingError(.brokerUnreachable, "the broker did not answer within \(seconds) s"), lasted: nil, now: now)
-        case .waiting(let until) where now >= until:
-            return self.open(now: now)
-        case .closing(let until) where now >= until:
-            return [.sayGoodbye] + self.end(reason: nil)
-        case .idle, .connecting, .online, .waiting, .closing, .ended:
+        case .waiting:
+            return [self.connect(now: now)]
+        case .connecting:
+            let error = TrackingError(
+                .brokerUnreachable, "the broker did not answer within \(self.configuration.connectTimeout)")
+            return [.abandon] + self.failed(.unreachable(error), now: now)
+        case .online(_, let since, _):
+            let error = TrackingError(
+                .connectionLost, "the broker left a message unanswered for \(self.configuration.answerTimeout)")
+            return [.abandon] + self.lost(error, since: since, now: now)
+        case .closing(let since, _):
+            return self.leave(since: since, now: now)
+        case .leaving(let since, _):
+            return [.abandon] + self.end(nil, since: since, now: now)
+        case .idle, .ended:
             return []
         }
-    }
-
-    /// The caller wants to close in order, once what is outstanding is answered or the time is over.
-    public mutating func closeAsked(within limit: Duration, isFlushed: Bool, now: MonotonicTime) -> [Action] {
-        switch self.state {
-        case .online:
-            guard !isFlushed, limit > .zero else { return [.sayGoodbye] + self.end(reason: nil) }
-            self.state = .closing(until: now.advanced(by: limit))
-            return []
-        case .idle, .connecting, .waiting:
-            return self.end(reason: nil)
-        case .closing, .ended:
-            return []
-        }
-    }
-
-    /// Everything outstanding is answered.
-    public mutating func flushed() -> [Action] {
-        guard case .closing = self.state else { return [] }
-        return [.sayGoodbye] + self.end(reason: nil)
-    }
-
-    // MARK: - Steps
-
-    private mutating func open(now: MonotonicTime) -> [Action] {
-        self.state = .connecting(until: now.advanced(by: self.configuration.connectTimeout))
-        let version = self.configuration.pinnedVersion ?? (self.fellBack.contains(self.endpoint) ? .v311 : .v5)
-        return [.open(endpoint: self.endpoint, version)]
-    }
-
-    /// Whether 3.1.1 is to be tried on this endpoint from now on.
-    private mutating func fallBack() -> Bool {
-        self.configuration.pinnedVersion == nil && self.fellBack.insert(self.endpoint).inserted
-    }
-
-    private mutating func fail(_ error: TrackingError, lasted: Duration?, now: MonotonicTime) -> [Action] {
-        self.endpoint = (self.endpoint + 1) % self.configuration.endpoints
-        self.failures += 1
-        let isRefusal = [.badCredentials, .notAuthorized].contains(error.code)
-        let longest = isRefusal ? self.configuration.longestRefusedWait : self.configuration.longestWait
-        // A whole round of endpoints is one step of the back-off.
-        let steps = min((self.failures - 1) / self.configuration.endpoints, 16)
-        let wait = min(self.configuration.firstWait * (1 << steps), longest)
-        let jittered = wait * Double.random(in: 0.5...1, using: &self.random)
-        self.state = .waiting(until: now.advanced(by: jittered))
-        return [.drop, .tell(.disconnected(Disconnection(reason: error, retry: jittered, lasted: lasted)))]
-    }
-
-    private mutating func end(reason: TrackingError?) -> [Action] {
-        self.state = .ended
-        return [.drop, .tell(.disconnected(Disconnection(reason: reason, retry: nil, lasted: nil))), .end]
     }
 }

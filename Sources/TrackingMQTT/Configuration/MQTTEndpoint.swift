@@ -1,0 +1,127 @@
+public import TrackingCore
+
+/// Where a broker listens.
+public struct MQTTEndpoint: Hashable, Sendable, CustomStringConvertible {
+    /// A host name or an address; an IPv6 address without brackets.
+    public var host: String
+    /// The TCP port, 1 to 65535.
+    public var port: Int
+    /// Whether the connection is encrypted, and the broker's certificate checked against ``host``.
+    public var isTLS: Bool
+
+    /// Makes an endpoint.
+    ///
+    /// - Parameters:
+    ///   - host: A host name or an address; an IPv6 address without brackets.
+    ///   - port: 1 to 65535; MQTT's own, 1883 or with TLS 8883, when `nil`.
+    ///   - isTLS: Whether the connection is encrypted.
+    public init(host: String, port: Int? = nil, isTLS: Bool = false) {
+        self.host = host
+        self.port = port ?? (isTLS ? 8883 : 1883)
+        self.isTLS = isTLS
+    }
+
+    /// The endpoint as an address to type, without credentials.
+    public var description: String {
+        let host = self.host.contains(":") ? "[\(self.host)]" : self.host
+        return "\(self.isTLS ? "mqtts" : "mqtt")://\(host):\(self.port)"
+    }
+
+    /// Reads `mqtt[s]://[user[:password]@]host[:port]`.
+    ///
+    /// The user and password may be percent-encoded; an IPv6 address stands in brackets; the port is 1883, with `mqtts` 8883.
+    ///
+    /// - Throws: `invalidConfiguration` that says what is wrong; the user and password are not repeated.
+    public static func parse(
+        _ url: String
+    ) throws(TrackingError) -> (endpoint: MQTTEndpoint, credentials: MQTTCredentials?) {
+        let isTLS: Bool
+        var rest: Substring
+        if url.hasPrefix("mqtt://") {
+            (isTLS, rest) = (false, url.dropFirst(7))
+        } else if url.hasPrefix("mqtts://") {
+            (isTLS, rest) = (true, url.dropFirst(8))
+        } else {
+            throw self.error("it begins with neither mqtt:// nor mqtts://")
+        }
+        if rest.hasSuffix("/") { rest.removeLast() }
+        var credentials: MQTTCredentials?
+        if let at = rest.lastIndex(of: "@") {
+            credentials = try self.credentials(rest[..<at])
+            rest = rest[rest.index(after: at)...]
+        }
+        guard !rest.contains(where: { "/?#".contains($0) }) else {
+            throw self.error("something follows the host and port; a / in a password is written %2F")
+        }
+        let (host, port) = try self.hostAndPort(rest)
+        return (MQTTEndpoint(host: host, port: port, isTLS: isTLS), credentials)
+    }
+
+    private static func credentials(_ text: Substring) throws(TrackingError) -> MQTTCredentials {
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let user = self.percentDecoded(parts[0]), let password = self.percentDecoded(parts.last ?? "") else {
+            throw self.error("a % in the user or password is not followed by two hexadecimal digits of UTF-8 text")
+        }
+        guard !user.isEmpty else { throw self.error("the user before @ is empty") }
+        return MQTTCredentials(user: user, password: parts.count == 2 ? password : nil)
+    }
+
+    private static func hostAndPort(_ text: Substring) throws(TrackingError) -> (String, Int?) {
+        var host = text
+        var port: Substring?
+        if text.first == "[" {
+            guard let end = text.lastIndex(of: "]") else { throw self.error("the [ of an IPv6 address is not closed") }
+            host = text[text.index(after: text.startIndex)..<end]
+            guard NumericAddress.isIPv6(String(host)) else { throw self.error("'\(host)' is not an IPv6 address") }
+            let tail = text[text.index(after: end)...]
+            guard tail.isEmpty || tail.first == ":" else { throw self.error("after ] comes : and a port, or nothing") }
+            port = tail.isEmpty ? nil : tail.dropFirst()
+        } else if let colon = text.firstIndex(of: ":") {
+            (host, port) = (text[..<colon], text[text.index(after: colon)...])
+            guard port?.contains(":") == false else { throw self.error("an IPv6 address stands in brackets") }
+        }
+        guard !host.isEmpty else { throw self.error("the host is empty") }
+        guard host.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }), host.utf8.count <= 255 else {
+            throw self.error("the host has a space or control character, or more than 255 bytes")
+        }
+        guard let port else { return (String(host), nil) }
+        guard port.allSatisfy(\.isNumber), let number = Int(port), (1...65535).contains(number) else {
+            throw self.error("the port is 1 to 65535, not '\(port)'")
+        }
+        return (String(host), number)
+    }
+
+    private static func percentDecoded(_ text: Substring) -> String? {
+        var bytes: [UInt8] = []
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            let digits = rest.prefix(2)
+            guard digits.count == 2, digits.allSatisfy(\.isHexDigit),
+                let value = UInt8(Substring(digits), radix: 16), value != 0
+            else { return nil }
+            bytes.append(value)
+            rest = rest.dropFirst(2)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    private static func error(_ what: String) -> TrackingError {
+        TrackingError(
+            .invalidConfiguration, "the broker's address is mqtt[s]://[user[:password]@]host[:port]; \(what)")
+    }
+}
+
+extension UInt8 {
+    fileprivate var isHexDigit: Bool {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+            UInt8(ascii: "A")...UInt8(ascii: "F"):
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import TrackingCore
+
+/// Commands that the loop has taken and not yet carried out: a full window holds them up, in order.
+struct Backlog {
+    private var lists: [[TransportCommand]] = []
+    private var list = 0
+    private var index = 0
+
+    var isEmpty: Bool { self.list == self.lists.count }
+
+    mutating func append(_ commands: [TransportCommand]) {
+        if !commands.isEmpty { self.lists.append(commands) }
+    }
+
+    /// The oldest command, left in place.
+    var first: TransportCommand? { self.isEmpty ? nil : self.lists[self.list][self.index] }
+
+    mutating func removeFirst() {
+        self.index += 1
+        guard self.index == self.lists[self.list].count else { return }
+        self.index = 0
+        self.lists[self.list] = []
+        self.list += 1
+        if self.list == self.lists.count || self.list >= 64 {
+            self.lists.removeFirst(self.list)
+            self.list = 0
+        }
+    }
+
+    mutating func removeAll() { self = Backlog() }
+}

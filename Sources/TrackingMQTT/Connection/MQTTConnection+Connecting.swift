@@ -1,0 +1,113 @@
+import CMosquitto
+import Glibc
+import TrackingCore
+
+extension MQTTConnection {
+    func connect(_ attempt: ConnectionStateMachine.Attempt) {
+        self.deliver()
+        self.closeLink()
+        let endpoint = self.configuration.endpoints[attempt.endpoint]
+        self.link = Link(attempt: attempt, endpoint: endpoint)
+        self.lookups += 1
+        let lookup = self.lookups
+        NameResolver.prepare(endpoint, self.configuration.tls) { result in
+            self.loop.call {
+                self.assumeIsolated { $0.prepared(result, lookup: lookup) }
+            }
+        }
+    }
+
+    /// Closes the connection without a word, or gives up the attempt.
+    func closeLink() {
+        self.lookups += 1
+        self.link = nil
+        self.sink.reset()
+    }
+
+    private func prepared(_ result: Result<PreparedEndpoint, TrackingError>, lookup: Int) {
+        guard lookup == self.lookups, let attempt = self.link?.attempt else { return }
+        self.now = .current
+        switch result {
+        case .failure(let error):
+            self.perform(self.machine.attemptFailed(.unreachable(error), now: self.now))
+        case .success(let prepared):
+            let offset = self.addressOffsets[attempt.endpoint, default: 0] % prepared.addresses.count
+            self.link?.addresses = prepared.addresses[offset...] + prepared.addresses[..<offset]
+            self.link?.tls = prepared.tls
+            self.openNextAddress()
+        }
+        self.loop.wake(self.key)
+    }
+
+    private func openNextAddress() {
+        guard let link = self.link, let address = self.link?.addresses.popFirst() else { return }
+        self.link?.handle = nil
+        self.link?.interest = nil
+        self.link?.isUp = false
+        self.sink.reset()
+        let settings = MosquittoHandle.Settings(
+            clientID: self.configuration.client.rawValue, address: address, port: link.endpoint.port,
+            version: link.attempt.version, will: self.configuration.will?(link.attempt.connection), tls: link.tls,
+            configuration: self.configuration)
+        do throws(MosquittoResult) {
+            self.link?.handle = try MosquittoHandle(settings, sink: self.sink)
+            self.watchSocket()
+        } catch {
+            self.handleEnded(error)
+        }
+    }
+
+    // MARK: - The end of a handle
+
+    /// The connection, or the attempt, came to its end by itself.
+    func handleEnded(_ result: MosquittoResult) {
+        guard let link = self.link else { return }
+        let acceptance = self.sink.acceptance
+        if let acceptance, acceptance.code == 0 {
+            let reason = self.reasonOfEnd(result)
+            let isGoodbye = result.code == MOSQ_ERR_SUCCESS.rawValue && self.sink.disconnection == 0
+            self.closeLink()
+            if isGoodbye { self.perform(self.machine.goodbyeSent(now: self.now)) }
+            self.perform(self.machine.connectionLost(reason, now: self.now))
+        } else if acceptance == nil, !link.isUp, !link.addresses.isEmpty {
+            self.openNextAddress()
+        } else {
+            self.addressOffsets[link.attempt.endpoint, default: 0] += 1
+            let failure = self.failure(link, result)
+            self.closeLink()
+            self.perform(self.machine.attemptFailed(failure, now: self.now))
+        }
+    }
+
+    private func reasonOfEnd(_ result: MosquittoResult) -> TrackingError {
+        if let code = self.sink.disconnection, code >= 0x80 { return ReasonCode.disconnected(code) }
+        return TrackingError(.connectionLost, "the connection was lost: \(result.text)")
+    }
+
+    private func failure(_ link: Link, _ result: MosquittoResult) -> ConnectionStateMachine.Failure {
+        if let code = self.sink.acceptance?.code {
+            return .refused(ReasonCode.connectionRefused(code, version: link.attempt.version))
+        }
+        let host = link.endpoint.host
+        if let error = link.handle?.tls?.verificationError(host: host) { return .unreachable(error) }
+        if let tls = link.handle?.tls, link.isUp || !tls.isEstablished, let complaint = self.sink.complaint {
+            return .unreachable(TrackingError(.tlsFailed, "no TLS with \(link.endpoint): \(complaint)"))
+        }
+        if link.isUp {
+            return .closedUnanswered(
+                TrackingError(
+                    .brokerUnreachable, "\(link.endpoint) closed without answering \(link.attempt.version.name)"))
+        }
+        return .unreachable(TrackingError(.brokerUnreachable, "\(link.endpoint) cannot be reached: \(result.text)"))
+    }
+}
+
+extension ConnectionStateMachine.Version {
+    /// The name by which people know it.
+    var name: String {
+        switch self {
+        case .v5: "MQTT 5"
+        case .v311: "MQTT 3.1.1"
+        }
+    }
+}

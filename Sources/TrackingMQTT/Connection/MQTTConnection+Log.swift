@@ -1,0 +1,41 @@
+import Logging
+import TrackingCore
+
+extension MQTTConnection {
+    func logConnected(_ connection: Int, sessionPresent: Bool) {
+        guard let link = self.link else { return }
+        self.configuration.logger?.debug(
+            "connected",
+            metadata: [
+                "client": "\(self.configuration.client)", "endpoint": "\(link.endpoint)",
+                "version": "\(link.attempt.version.name)", "connection": "\(connection)",
+                "session": sessionPresent ? "kept" : "new",
+            ])
+    }
+
+    /// What an operator must act on is an error, once for each new reason.
+    func logDisconnected(_ disconnection: Disconnection) {
+        guard let logger = self.configuration.logger else { return }
+        var metadata: Logger.Metadata = ["client": "\(self.configuration.client)"]
+        if let retry = disconnection.retry { metadata["retry"] = "\(retry)" }
+        if let lasted = disconnection.lasted { metadata["lasted"] = "\(lasted)" }
+        guard let reason = disconnection.reason else { return logger.debug("closed", metadata: metadata) }
+        metadata["reason"] = "\(reason.message)"
+        metadata["code"] = "\(reason.code)"
+        let isNew = self.lastLoggedCode != reason.code
+        self.lastLoggedCode = reason.code
+        logger.log(level: isNew && reason.isForAnOperator ? .error : .debug, "not connected", metadata: metadata)
+    }
+}
+
+extension TrackingError {
+    /// Whether this does not heal by waiting.
+    fileprivate var isForAnOperator: Bool {
+        switch self.code {
+        case .badCredentials, .notAuthorized, .refused, .takenOver, .certificateExpired, .certificateHostMismatch,
+            .certificateUnknownAuthority, .tlsFailed:
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import CMosquitto
+import TrackingCore
+
+extension MQTTConnection {
+    func read(_ readiness: Poller.Readiness) {
+        guard let handle = self.link?.handle, !readiness.isEmpty || handle.tls?.hasPending == true else { return }
+        if self.link?.isUp == false {
+            guard self.continueConnecting(handle, readiness) else { return }
+        }
+        // A broken socket is read to its end, held back or not: the kernel would report it for ever.
+        if !self.isHeldBack || !readiness.isDisjoint(with: .failed) { self.readOn(handle) }
+    }
+
+    /// Waits for the socket, then for TLS.
+    ///
+    /// - Returns: Whether both stand.
+    private func continueConnecting(_ handle: MosquittoHandle, _ readiness: Poller.Readiness) -> Bool {
+        if !readiness.isDisjoint(with: .failed) {
+            let error = godwit_socket_error(handle.descriptor)
+            if error != 0 {
+                self.handleEnded(MosquittoResult(MOSQ_ERR_ERRNO.rawValue, systemError: error))
+                return false
+            }
+        }
+        if let tls = handle.tls {
+            // libmosquitto goes on with the handshake when told to read, whichever way TLS waits for.
+            if case .ended(let result) = handle.read() {
+                self.handleEnded(result)
+                return false
+            }
+            if !tls.isEstablished {
+                // It takes the end of the stream for "not yet".
+                if !readiness.isDisjoint(with: [.read, .failed]), godwit_is_at_end(handle.descriptor) {
+                    self.handleEnded(MosquittoResult(MOSQ_ERR_CONN_LOST.rawValue))
+                }
+                return false
+            }
+        } else if readiness.isDisjoint(with: [.write, .read]) {
+            return false
+        }
+        self.link?.isUp = true
+        return true
+    }
+
+    private func readOn(_ handle: MosquittoHandle) {
+        while true {
+            let step = handle.read()
+            self.noteAcceptance()
+            switch step {
+            case .drained:
+                return
+            case .ended(let result):
+                return self.handleEnded(result)
+            case .more:
+                if self.sink.batch.isLarge { return self.readOnLater() }
+            }
+        }
+    }
+
+    /// The kernel reports what is left in the socket by itself, but not what TLS has decrypted already.
+    private func readOnLater() {
+        if self.link?.handle?.tls != nil { self.loop.wake(self.key) }
+    }
+
+    private func noteAcceptance() {
+        guard let acceptance = self.sink.acceptance, acceptance.code == 0 else { return }
+        guard self.link?.isAccepted == false else { return }
+        self.link?.isAccepted = true
+        self.window = min(self.configuration.sendMaximum, acceptance.broker.receiveMaximum)
+        self.perform(self.machine.accepted(sessionPresent: acceptance.isSessionPresent, now: self.now))
+    }
+
+    // MARK: - Silence
+
+    /// How often libmosquitto is asked whether a ping is due: often enough for it to come in time.
+    var keepAliveInterval: Duration { self.configuration.keepAlive / 4 }
+
+    func keepAlive() {
+        guard let due = self.nextKeepAlive, due <= self.now, let handle = self.link?.handle else { return }
+        self.nextKeepAlive = self.now.advanced(by: self.keepAliveInterval)
+        // While reading is held back, one packet now and then shows libmosquitto that the connection lives, and its
+        // acknowledgement shows the broker.
+        if self.isHeldBack, case .ended(let result) = handle.read() { return self.handleEnded(result) }
+        if case .ended(let result) = handle.keepAlive() { return self.handleEnded(result) }
+        if handle.wantsWrite, case .ended(let result) = handle.write() { self.handleEnded(result) }
+    }
+}

@@ -1,0 +1,109 @@
+import CMosquitto
+import TrackingCore
+
+extension MQTTConnection {
+    func takeCommands() {
+        let (entries, isCancelled) = self.outbox.take()
+        for entry in entries { self.take(entry) }
+        if isCancelled { self.perform(self.machine.closeRequested(within: .zero, now: self.now)) }
+    }
+
+    /// A wish to close is heard at once, whatever waits before it; what follows it is ignored.
+    private func take(_ entry: Outbox.Entry) {
+        let isForThisConnection = entry.connection == self.connection && self.machine.isOnline
+        guard let close = entry.commands.firstIndex(where: \.isClose), case .close(let limit) = entry.commands[close]
+        else {
+            if isForThisConnection, !self.machine.isClosing { self.backlog.append(entry.commands) }
+            return
+        }
+        if isForThisConnection, !self.machine.isClosing { self.backlog.append(Array(entry.commands[..<close])) }
+        self.perform(self.machine.closeRequested(within: limit, now: self.now))
+    }
+
+    /// Gives libmosquitto as much as the window allows: beyond it, every publish would cost a walk through its queue.
+    func carryOutCommands() {
+        guard self.machine.isOnline, let handle = self.link?.handle else { return }
+        while let command = self.backlog.first {
+            switch command {
+            case .publish(let message, let token):
+                guard self.sink.inFlight.publishCount < self.window else { return }
+                self.publish(message, token, on: handle)
+            case .subscribe(let filters, let token):
+                self.subscribe(filters, token, on: handle)
+            case .unsubscribe(let filters):
+                try? handle.unsubscribe(filters.filter { MosquittoHandle.isValid(filter: $0) })
+            case .close:
+                break  // noted when it was taken
+            }
+            self.backlog.removeFirst()
+        }
+        if self.sink.inFlight.isEmpty { self.perform(self.machine.drained(now: self.now)) }
+    }
+
+    private func publish(_ message: OutgoingMessage, _ token: TransportToken, on handle: MosquittoHandle) {
+        guard message.payload.count <= WireLimits.maximumPayloadBytes else {
+            let error = TrackingError(
+                .payloadTooLarge,
+                "a payload has at most \(WireLimits.maximumPayloadBytes) bytes; this one has \(message.payload.count)")
+            return self.sink.batch.append(.published(token, refusal: error))
+        }
+        do throws(MosquittoResult) {
+            guard !message.topic.utf8.contains(0) else { throw MosquittoResult(MOSQ_ERR_INVAL.rawValue) }
+            let packet = try handle.publish(message)
+            self.sink.inFlight.append(InFlight.Publish(packet: packet, token: token, sent: self.now))
+        } catch {
+            self.sink.batch.append(.published(token, refusal: error.refusal(of: "the message")))
+        }
+    }
+
+    private func subscribe(_ filters: [String], _ token: TransportToken, on handle: MosquittoHandle) {
+        let refusals = filters.map { filter -> TrackingError? in
+            MosquittoHandle.isValid(filter: filter)
+                ? nil : TrackingError(.invalidName, "'\(filter.prefix(200))' is not a filter that MQTT allows")
+        }
+        let valid = zip(filters, refusals).filter { $0.1 == nil }.map(\.0)
+        guard !valid.isEmpty else { return self.sink.batch.append(.subscribed(token, refusals: refusals)) }
+        do throws(MosquittoResult) {
+            let packet = try handle.subscribe(valid)
+            self.sink.inFlight.append(
+                InFlight.Subscription(packet: packet, token: token, sent: self.now, refusals: refusals))
+        } catch {
+            let refusal = error.refusal(of: "the subscription")
+            self.sink.batch.append(.subscribed(token, refusals: refusals.map { $0 ?? refusal }))
+        }
+    }
+
+    func write(_ readiness: Poller.Readiness) {
+        guard let link = self.link, link.isUp, let handle = link.handle, handle.wantsWrite else { return }
+        // A socket that did not take everything says when it takes more.
+        if link.interest?.contains(.write) == true, !readiness.contains(.write) { return }
+        if case .ended(let result) = handle.write() { self.handleEnded(result) }
+    }
+
+    func sendGoodbye() {
+        guard let handle = self.link?.handle else { return }
+        handle.disconnect()
+        if case .ended(let result) = handle.write() { self.handleEnded(result) }
+    }
+
+    /// Tells the poller what is waited for, where that has changed.
+    func watchSocket() {
+        guard let link = self.link, let handle = link.handle, handle.isOpen else { return }
+        var interest: Poller.Readiness = []
+        if let tls = handle.tls, !tls.isEstablished {
+            interest = tls.wantsWrite ? [.read, .write] : .read
+        } else if !link.isUp {
+            interest = [.read, .write]
+        } else {
+            if !self.isHeldBack { interest.insert(.read) }
+            if handle.wantsWrite { interest.insert(.write) }
+        }
+        guard interest != link.interest else { return }
+        self.loop.poller.watch(handle.descriptor, key: self.key, for: interest, isNew: link.interest == nil)
+        self.link?.interest = interest
+    }
+}
+
+extension TransportCommand {
+    fileprivate var isClose: Bool { if case .close = self { true } else { false } }
+}

@@ -1,0 +1,68 @@
+import CMosquitto
+import Glibc
+import TrackingCore
+
+/// The kernel's readiness list (epoll) and a descriptor to wake it with (eventfd).
+///
+/// `@unchecked`: both descriptors never change, and the kernel allows every use of them from every thread; the buffer is
+/// used by the loop's thread alone.
+final class Poller: @unchecked Sendable {
+    /// What a socket is ready for, or asked to be.
+    struct Readiness: OptionSet, Hashable, Sendable {
+        let rawValue: UInt32
+        static let read = Readiness(rawValue: EPOLLIN.rawValue)
+        static let write = Readiness(rawValue: EPOLLOUT.rawValue)
+        /// Reported whether asked for or not.
+        static let failed = Readiness(rawValue: EPOLLERR.rawValue | EPOLLHUP.rawValue)
+    }
+
+    private static let wakeKey = UInt64.max
+    private static let capacity = 256
+
+    private let epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+    private let wakeUp = eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC))
+    private let buffer = UnsafeMutablePointer<epoll_event>.allocate(capacity: Poller.capacity)
+
+    init() {
+        precondition(self.epoll >= 0 && self.wakeUp >= 0, "no descriptors left for an event loop")
+        var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(u64: Self.wakeKey))
+        epoll_ctl(self.epoll, EPOLL_CTL_ADD, self.wakeUp, &event)
+    }
+
+    deinit {
+        close(self.epoll)
+        close(self.wakeUp)
+        self.buffer.deallocate()
+    }
+
+    /// Ends a `wait` under way, or the next one.
+    func wake() { eventfd_write(self.wakeUp, 1) }
+
+    /// Asks for a socket's readiness under `key`, in place of what was asked for before.
+    func watch(_ descriptor: Int32, key: Int, for interest: Readiness, isNew: Bool) {
+        var event = epoll_event(events: interest.rawValue, data: epoll_data_t(u64: UInt64(key)))
+        epoll_ctl(self.epoll, isNew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, &event)
+    }
+
+    /// Waits until something is ready, `limit` has passed (never, when `nil`) or the poller is woken.
+    func wait(for limit: Duration?, _ body: (_ key: Int, Readiness) -> Void) {
+        let count = epoll_wait(self.epoll, self.buffer, Int32(Self.capacity), Self.milliseconds(limit))
+        guard count > 0 else { return }
+        for index in 0..<Int(count) {
+            let event = self.buffer[index]
+            if event.data.u64 == Self.wakeKey {
+                var value: eventfd_t = 0
+                eventfd_read(self.wakeUp, &value)
+            } else {
+                body(Int(event.data.u64), Readiness(rawValue: event.events))
+            }
+        }
+    }
+
+    /// Rounded up, so that a deadline has come when the wait is over.
+    private static func milliseconds(_ limit: Duration?) -> Int32 {
+        guard let limit else { return -1 }
+        guard limit > .zero else { return 0 }
+        return Int32(clamping: limit.inMilliseconds + 1)
+    }
+}

@@ -1,0 +1,71 @@
+import TrackingCore
+
+/// What was sent and is not answered: packet ids to tokens, in the order of sending.
+///
+/// Brokers answer in that order, so the first entry is nearly always the one that is looked for.
+struct InFlight {
+    struct Publish {
+        let packet: Int32
+        let token: TransportToken
+        let sent: MonotonicTime
+    }
+
+    struct Subscription {
+        let packet: Int32
+        let token: TransportToken
+        let sent: MonotonicTime
+        /// One entry a filter: why it was not even sent, or `nil`.
+        let refusals: [TrackingError?]
+    }
+
+    private var publishes: [Publish?] = []
+    private var head = 0
+    private var subscriptions: [Subscription] = []
+    /// How many publishes are not answered.
+    private(set) var publishCount = 0
+
+    var isEmpty: Bool { self.publishCount == 0 && self.subscriptions.isEmpty }
+
+    /// When the oldest of them was sent.
+    var oldest: MonotonicTime? {
+        let publish = self.head < self.publishes.count ? self.publishes[self.head]?.sent : nil
+        guard let subscription = self.subscriptions.first?.sent else { return publish }
+        return publish.map { min($0, subscription) } ?? subscription
+    }
+
+    mutating func append(_ publish: Publish) {
+        self.publishes.append(publish)
+        self.publishCount += 1
+    }
+
+    mutating func append(_ subscription: Subscription) { self.subscriptions.append(subscription) }
+
+    /// Takes out the publish with this packet id; `nil` when there is none.
+    mutating func takePublish(_ packet: Int32) -> TransportToken? {
+        guard let index = self.publishes[self.head...].firstIndex(where: { $0?.packet == packet }),
+            let publish = self.publishes[index]
+        else { return nil }
+        self.publishes[index] = nil
+        self.publishCount -= 1
+        while self.head < self.publishes.count, self.publishes[self.head] == nil { self.head += 1 }
+        self.compact()
+        return publish.token
+    }
+
+    mutating func takeSubscription(_ packet: Int32) -> Subscription? {
+        guard let index = self.subscriptions.firstIndex(where: { $0.packet == packet }) else { return nil }
+        return self.subscriptions.remove(at: index)
+    }
+
+    mutating func removeAll() { self = InFlight() }
+
+    private mutating func compact() {
+        if self.head == self.publishes.count {
+            self.publishes.removeAll(keepingCapacity: self.publishes.count <= 1_024)
+            self.head = 0
+        } else if self.head >= 256 {
+            self.publishes.removeFirst(self.head)
+            self.head = 0
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import CMosquitto
+import TrackingCore
+
+/// What one pass of the loop brought on one connection: outcomes and messages in order, the payloads in one buffer.
+struct InboundBatch {
+    private enum Entry {
+        case event(TransportEvent)
+        case message(topic: String, payload: Range<Int>, isRetained: Bool, properties: MessageProperties)
+    }
+
+    private var entries: [Entry] = []
+    private var bytes: [UInt8] = []
+
+    /// How many events there are.
+    var count: Int { self.entries.count }
+    /// How many bytes their payloads have.
+    var byteCount: Int { self.bytes.count }
+    /// Whether it is enough for one pass, so that other connections have their turn.
+    var isLarge: Bool { self.entries.count >= 512 || self.bytes.count >= 65_536 }
+    var isEmpty: Bool { self.entries.isEmpty }
+
+    mutating func append(_ event: TransportEvent) { self.entries.append(.event(event)) }
+
+    mutating func prepend(_ event: TransportEvent) { self.entries.insert(.event(event), at: 0) }
+
+    mutating func append(
+        topic: String, payload: UnsafeRawBufferPointer, isRetained: Bool, properties: MessageProperties
+    ) {
+        let start = self.bytes.count
+        self.bytes.append(contentsOf: payload)
+        self.entries.append(
+            .message(
+                topic: topic, payload: start..<self.bytes.count, isRetained: isRetained, properties: properties))
+    }
+
+    /// Takes everything out.
+    mutating func take() -> [TransportEvent] {
+        let bytes = self.bytes
+        let events = self.entries.map { entry -> TransportEvent in
+            switch entry {
+            case .event(let event): event
+            case .message(let topic, let payload, let isRetained, let properties):
+                .received(
+                    IncomingMessage(
+                        topic: topic, payload: bytes[payload], isRetained: isRetained, properties: properties))
+            }
+        }
+        self.entries.removeAll(keepingCapacity: self.entries.count <= 1_024)
+        self.bytes = []
+        self.bytes.reserveCapacity(min(bytes.count, 65_536))
+        return events
+    }
+}

@@ -1,0 +1,152 @@
+import CMosquitto
+import Glibc
+import TrackingCore
+
+/// One libmosquitto client, made for one attempt to connect and destroyed with its connection.
+///
+/// A client that lives for one connection cannot send again by itself what an earlier connection left in its queue. All of
+/// it, the end included, happens on the loop's thread. `mosquitto_threaded_set` makes publishing queue only: the loop
+/// writes, and no callback runs on the way.
+final class MosquittoHandle {
+    /// What a step of reading or writing came to.
+    enum Step: Hashable {
+        /// There may be more at once.
+        case more
+        /// Nothing more can be done until the socket is ready again.
+        case drained
+        /// The connection is gone.
+        case ended(MosquittoResult)
+    }
+
+    /// What a handle is made of.
+    struct Settings {
+        var clientID: String
+        var address: String
+        var port: Int
+        var version: ConnectionStateMachine.Version
+        var will: OutgoingMessage?
+        var tls: TLSContext?
+        var configuration: MQTTConfiguration
+    }
+
+    private let pointer: OpaquePointer
+    private let sink: MosquittoSink
+    private let version: ConnectionStateMachine.Version
+    /// The connection's TLS; `nil` without.
+    let tls: TLSConnection?
+    /// The socket as it was opened.
+    let descriptor: Int32
+
+    /// Begins to connect.
+    ///
+    /// - Throws: What libmosquitto said of the settings or the address.
+    init(_ settings: Settings, sink: MosquittoSink) throws(MosquittoResult) {
+        MosquittoLibrary.load()
+        let isClean = settings.configuration.session == .clean
+        let context = Unmanaged.passUnretained(sink).toOpaque()
+        guard let pointer = mosquitto_new(settings.clientID, isClean, context) else {
+            throw MosquittoResult(MOSQ_ERR_NOMEM.rawValue)
+        }
+        var isMade = false
+        defer { if !isMade { mosquitto_destroy(pointer) } }
+        _ = godwit_silence_socket_pair(pointer, MosquittoLibrary.devNull)
+        try Self.configure(pointer, settings)
+        Self.setCallbacks(pointer)
+        let keepAlive = Int32(settings.configuration.keepAlive.components.seconds)
+        try MosquittoResult.check(
+            mosquitto_connect_async(pointer, settings.address, Int32(settings.port), keepAlive))
+        godwit_close_on_exec(mosquitto_socket(pointer))
+        self.pointer = pointer
+        self.sink = sink
+        self.version = settings.version
+        self.descriptor = mosquitto_socket(pointer)
+        self.tls = mosquitto_ssl_get(pointer).map { TLSConnection($0) }
+        isMade = true
+    }
+
+    deinit { mosquitto_destroy(self.pointer) }
+
+    /// Whether the socket is still open.
+    var isOpen: Bool { mosquitto_socket(self.pointer) >= 0 }
+    /// Whether something waits to be written.
+    var wantsWrite: Bool { mosquitto_want_write(self.pointer) }
+
+    /// Reads a packet or a few, and goes on with a TLS handshake.
+    func read() -> Step {
+        let code = mosquitto_loop_read(self.pointer, 1)
+        let error = godwit_errno()
+        guard code == MOSQ_ERR_SUCCESS.rawValue, self.isOpen else {
+            return .ended(MosquittoResult(code, systemError: error))
+        }
+        return error == EAGAIN || error == EWOULDBLOCK ? .drained : .more
+    }
+
+    /// Writes all that waits, as far as the socket takes it.
+    func write() -> Step { self.step(mosquitto_loop_write(self.pointer, 1)) }
+
+    /// Sends a ping when one is due, and ends the connection when one was not answered.
+    func keepAlive() -> Step { self.step(mosquitto_loop_misc(self.pointer)) }
+
+    /// No longer takes complaints down: formatting them costs a little for each packet.
+    func stopListeningToComplaints() { mosquitto_log_callback_set(self.pointer, nil) }
+
+    /// Queues a message and returns its packet id.
+    func publish(_ message: OutgoingMessage) throws(MosquittoResult) -> Int32 {
+        var packet: Int32 = 0
+        let count = Int32(clamping: message.payload.count)
+        if self.version == .v311 || message.properties == MessageProperties() {
+            try MosquittoResult.check(
+                mosquitto_publish(self.pointer, &packet, message.topic, count, message.payload, 1, message.isRetained))
+        } else {
+            let properties = PropertyList.publish(message.properties)
+            try MosquittoResult.check(
+                mosquitto_publish_v5(
+                    self.pointer, &packet, message.topic, count, message.payload, 1, message.isRetained,
+                    properties.pointer))
+        }
+        return packet
+    }
+
+    /// Queues a subscription to all `filters`, which are valid, and returns its packet id.
+    func subscribe(_ filters: [String]) throws(MosquittoResult) -> Int32 {
+        var packet: Int32 = 0
+        let code = Self.withCStrings(filters) { list in
+            mosquitto_subscribe_multiple(self.pointer, &packet, Int32(filters.count), list, 1, 0, nil)
+        }
+        try MosquittoResult.check(code)
+        return packet
+    }
+
+    /// Queues the end of subscriptions.
+    func unsubscribe(_ filters: [String]) throws(MosquittoResult) {
+        let code = Self.withCStrings(filters) { list in
+            mosquitto_unsubscribe_multiple(self.pointer, nil, Int32(filters.count), list, nil)
+        }
+        try MosquittoResult.check(code)
+    }
+
+    /// Queues a DISCONNECT; the connection ends once it is written.
+    func disconnect() { mosquitto_disconnect(self.pointer) }
+
+    /// Whether MQTT allows this filter.
+    static func isValid(filter: String) -> Bool {
+        !filter.utf8.contains(0) && mosquitto_sub_topic_check(filter) == MOSQ_ERR_SUCCESS.rawValue
+            && filter.utf8.count <= 65_535 && !filter.isEmpty
+    }
+
+    private func step(_ code: Int32) -> Step {
+        let error = godwit_errno()
+        guard code == MOSQ_ERR_SUCCESS.rawValue, self.isOpen else {
+            return .ended(MosquittoResult(code, systemError: error))
+        }
+        return .drained
+    }
+
+    private static func withCStrings<Result>(
+        _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
+    ) -> Result {
+        let copies = strings.map { strdup($0) }
+        defer { for copy in copies { free(copy) } }
+        return body(copies)
+    }
+}

@@ -1,0 +1,53 @@
+import CMosquitto
+import TrackingCore
+
+/// The broker's own reasons, in MQTT 5's numbers, as errors.
+enum ReasonCode {
+    /// A CONNACK's code: MQTT 3.1.1 numbers its five from 1.
+    static func connectionRefused(_ code: Int32, version: ConnectionStateMachine.Version) -> TrackingError {
+        let reason: UInt8 =
+            switch (version, code) {
+            case (.v311, 1): 0x84
+            case (.v311, 2): 0x85
+            case (.v311, 3): 0x88
+            case (.v311, 4): 0x86
+            case (.v311, 5): 0x87
+            default: UInt8(truncatingIfNeeded: code)
+            }
+        return self.error(reason, "the broker refused the connection")
+    }
+
+    /// A PUBACK's or SUBACK's code; `nil` below 0x80, where it is no refusal.
+    static func refusal(_ code: Int32, of what: String) -> TrackingError? {
+        code < 0x80 ? nil : self.error(UInt8(truncatingIfNeeded: code), "the broker refused \(what)")
+    }
+
+    /// The code of the broker's own DISCONNECT.
+    static func disconnected(_ code: Int32) -> TrackingError {
+        let reason = UInt8(truncatingIfNeeded: code)
+        switch reason {
+        case 0x8E:
+            return TrackingError(.takenOver, "another program connected with the same client id", reasonCode: reason)
+        case 0x87:
+            return self.error(reason, "the broker ended the connection")
+        default:
+            return TrackingError(
+                .connectionLost, "the broker ended the connection: \(self.text(reason))", reasonCode: reason)
+        }
+    }
+
+    private static func error(_ reason: UInt8, _ what: String) -> TrackingError {
+        let code: TrackingError.Code =
+            switch reason {
+            case 0x86: .badCredentials
+            case 0x87: .notAuthorized
+            default: .refused
+            }
+        return TrackingError(code, "\(what): \(self.text(reason))", reasonCode: reason)
+    }
+
+    private static func text(_ reason: UInt8) -> String {
+        let text = String(cString: mosquitto_reason_string(Int32(reason)))
+        return "\(text) (0x\(String(reason, radix: 16, uppercase: true)))"
+    }
+}

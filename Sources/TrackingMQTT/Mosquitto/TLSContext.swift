@@ -1,0 +1,75 @@
+import CMosquitto
+import TrackingCore
+
+/// The certificates and the host name of one attempt to connect, as OpenSSL wants them.
+///
+/// `@unchecked`: the pointer never changes, and OpenSSL counts references to what it points to atomically.
+final class TLSContext: @unchecked Sendable {
+    let pointer: UnsafeMutableRawPointer
+
+    /// Reads the files; this may take tens of milliseconds.
+    ///
+    /// - Throws: `tlsFailed` that names the file.
+    init(_ files: MQTTConfiguration.TLS, host: String) throws(TrackingError) {
+        var fault: Int32 = 0
+        let pointer = godwit_tls_context(files.authorities, files.certificate, files.key, host, &fault)
+        guard let pointer else {
+            let reason = Self.lastError()
+            let what =
+                switch fault {
+                case 0: "the authorities in \(files.authorities ?? "the system's store")"
+                case 1: "the certificate in \(files.certificate ?? "")"
+                case 2: "the key in \(files.key ?? "")"
+                default: "the host name '\(host)'"
+                }
+            throw TrackingError(.tlsFailed, "\(what) cannot be used: \(reason)")
+        }
+        self.pointer = pointer
+    }
+
+    deinit { godwit_tls_context_free(self.pointer) }
+
+    private static func lastError() -> String {
+        var buffer = [CChar](repeating: 0, count: 256)
+        godwit_tls_error(&buffer, buffer.count)
+        return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}
+
+/// One connection's TLS, kept beyond its end so that it can still be asked why it failed. Loop thread only.
+final class TLSConnection {
+    private let pointer: UnsafeMutableRawPointer
+
+    init(_ pointer: UnsafeMutableRawPointer) {
+        godwit_tls_retain(pointer)
+        self.pointer = pointer
+    }
+
+    deinit { godwit_tls_release(self.pointer) }
+
+    var isEstablished: Bool { godwit_tls_is_established(self.pointer) }
+    var wantsWrite: Bool { godwit_tls_wants_write(self.pointer) }
+    var hasPending: Bool { godwit_tls_has_pending(self.pointer) }
+
+    /// Why the broker's certificate was not accepted; `nil` when it was, or was not seen.
+    func verificationError(host: String) -> TrackingError? {
+        let result = godwit_tls_verify_result(self.pointer)
+        let text = String(cString: godwit_tls_verify_message(result))
+        switch Int32(truncatingIfNeeded: result) {
+        case X509_V_OK:
+            return nil
+        case X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_CERT_NOT_YET_VALID:
+            return TrackingError(.certificateExpired, "the certificate of \(host) is not valid now: \(text)")
+        case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
+            return TrackingError(.certificateHostMismatch, "the certificate is not for \(host): \(text)")
+        case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
+            X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN, X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT,
+            X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE, X509_V_ERR_CERT_UNTRUSTED:
+            return TrackingError(
+                .certificateUnknownAuthority,
+                "the certificate of \(host) was signed by an authority that is not trusted here: \(text)")
+        default:
+            return TrackingError(.tlsFailed, "the certificate of \(host) was not accepted: \(text)")
+        }
+    }
+}
