@@ -66,6 +66,9 @@ public struct BrokerOptions: ParsableArguments {
     /// Made by the parser.
     public init() {}
 
+    /// The configuration file, named by the option or by the environment.
+    public var configurationFile: String? { self.config ?? ProcessInfo.processInfo.environment["GODWIT_CONFIG"] }
+
     /// Checks what can be checked without looking outside.
     public func validate() throws {
         guard Logger.Level(rawValue: self.logLevel) != nil else {
