@@ -253,7 +253,7 @@ import TrackingCore
     @Test func aFixFromTheFutureIsNoSignOfLife() throws {
         var talk = try PublisherConversation.online()
         #expect(try talk.fix(at: 5).contains("fix 2 tooSoon"))
-        #expect(try talk.fix(at: 500).contains("fix 3 ahead"))
+        #expect(try talk.fix(at: 500).contains("fix 3 notLive"))
         #expect(talk.wait(.seconds(100)).contains("van: update 2"))
     }
 
