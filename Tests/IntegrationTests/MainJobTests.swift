@@ -56,8 +56,8 @@ import TrackingCore
         let features = try array.map { sample in
             let point = try #require(sample["point"] as? String)
             let numbers = point.dropFirst("POINT(".count).dropLast().split(separator: " ")
-            let time = try #require((sample["time"] as? NSNumber)?.doubleValue)
-            let seconds = time > 1e11 ? time / 1000 : time
+            let text = try #require(sample["time"] as? String).replacing(" ", with: "T")
+            let seconds = try Date(String(text), strategy: .iso8601).timeIntervalSince1970
             return "{\"type\":\"Feature\",\"geometry\":{\"type\":\"Point\",\"coordinates\":[\(numbers[0]),\(numbers[1])]},"
                 + "\"properties\":{\"time\":\(seconds)}}"
         }
