@@ -16,7 +16,9 @@ private struct Sample: ParsableCommand {
 }
 
 @Suite struct LayeredArgumentsTests {
-    private func merge(_ arguments: [String], _ environment: [String: String] = [:], file: String? = nil) throws -> [String] {
+    private func merge(_ arguments: [String], _ environment: [String: String] = [:], file: String? = nil) throws
+        -> [String]
+    {
         var environment = environment
         if let file {
             let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).yaml").path()
@@ -29,7 +31,9 @@ private struct Sample: ParsableCommand {
     @Test func theCommandLineWinsOverTheEnvironmentWhichWinsOverTheFile() throws {
         let file = "topic-root: file\nbroker: [mqtt://file]\nfail-fast: true\n"
         #expect(
-            try self.merge(["sub", "--topic-root", "line", "van"], ["GODWIT_TOPIC_ROOT": "env", "GODWIT_BROKER": "mqtt://env"], file: file)
+            try self.merge(
+                ["sub", "--topic-root", "line", "van"], ["GODWIT_TOPIC_ROOT": "env", "GODWIT_BROKER": "mqtt://env"],
+                file: file)
                 == ["sub", "--broker=mqtt://env", "--fail-fast", "--topic-root", "line", "van"])
         #expect(
             try self.merge(["sub"], file: file) == ["sub", "--broker=mqtt://file", "--topic-root=file", "--fail-fast"])
@@ -39,7 +43,9 @@ private struct Sample: ParsableCommand {
         #expect { try self.merge(["sub"], file: "brokr: x\n") } throws: { "\($0)".contains("'brokr'") }
     }
 
-    @Test(arguments: [("fail-fast: 3\n", "'fail-fast'"), ("topic-root: [a, b]\n", "'topic-root'"), ("- a\n", "mapping")])
+    @Test(arguments: [
+        ("fail-fast: 3\n", "'fail-fast'"), ("topic-root: [a, b]\n", "'topic-root'"), ("- a\n", "mapping"),
+    ])
     func aValueOfTheWrongKindIsAnErrorThatNamesTheKey(file: String, part: String) throws {
         #expect { try self.merge(["sub"], file: file) } throws: { "\($0)".contains(part) }
     }
@@ -47,7 +53,9 @@ private struct Sample: ParsableCommand {
     @Test func aFlagInTheEnvironmentIsTrueOrFalse() throws {
         #expect(try self.merge(["sub"], ["GODWIT_FAIL_FAST": "yes"]) == ["sub", "--fail-fast"])
         #expect(try self.merge(["sub"], ["GODWIT_FAIL_FAST": "0"]) == ["sub"])
-        #expect { try self.merge(["sub"], ["GODWIT_FAIL_FAST": "maybe"]) } throws: { "\($0)".contains("GODWIT_FAIL_FAST") }
+        #expect { try self.merge(["sub"], ["GODWIT_FAIL_FAST": "maybe"]) } throws: {
+            "\($0)".contains("GODWIT_FAIL_FAST")
+        }
     }
 }
 
@@ -58,7 +66,9 @@ private struct Sample: ParsableCommand {
         #expect(Resolution(argument: resolution.argumentText) == resolution)
     }
 
-    @Test(arguments: ["", "HIGH", "HIGH/1000", "HIGH/-1/0", "HIGH/1000/-1", "FINE/1/1", "HIGH/1/1/1", "HIGH/x/1", "HIGH/1/nan"])
+    @Test(arguments: [
+        "", "HIGH", "HIGH/1000", "HIGH/-1/0", "HIGH/1000/-1", "FINE/1/1", "HIGH/1/1/1", "HIGH/x/1", "HIGH/1/nan",
+    ])
     func anythingElseIsRefused(text: String) {
         #expect(Resolution(argument: text) == nil)
     }

@@ -12,7 +12,8 @@ import TrackingMQTT
     private static let writers: [(String, Set<String>)] = [
         ("van", ["dev"]), ("van/raw", ["dev"]), ("van/history", ["dev"]), ("van/publisher/dev", ["dev"]),
         ("van/publisher/eye", []), ("van/resolution", ["dev"]), ("van/trip", ["dev"]), ("van/event", ["dev"]),
-        ("van/subscriber/eye", ["eye"]), ("van/request/eye", ["eye"]), ("van/subscriber/dev", []), ("van/ack/rec", ["rec"]),
+        ("van/subscriber/eye", ["eye"]), ("van/request/eye", ["eye"]), ("van/subscriber/dev", []),
+        ("van/ack/rec", ["rec"]),
         ("van/ack/dev", []), ("van/command", ["boss"]), ("_clients/dev", ["dev"]), ("_clients/eye", ["eye"]),
         ("_clients/rec", ["rec"]), ("car", ["dev2"]), ("car/ack/rec", ["rec"]), ("other", []),
     ]
@@ -35,7 +36,8 @@ import TrackingMQTT
                 if isKept { kept.append(line == "listener 8883" ? "listener \(port) 127.0.0.1" : line) }
             }
             return kept.joined(separator: "\n").replacingOccurrences(
-                of: #"(?m)^(\w*file|persistence_location) (?!/)"#, with: "$1 \(folder.path())/", options: .regularExpression)
+                of: #"(?m)^(\w*file|persistence_location) (?!/)"#, with: "$1 \(folder.path())/",
+                options: .regularExpression)
         }
         return (broker, folder)
     }
@@ -60,7 +62,9 @@ import TrackingMQTT
         return try MQTTTransport(configuration: configuration)
     }
 
-    @Test(.timeLimit(.minutes(2)), arguments: users) func aUserWritesWhatItIsGrantedAndNothingElse(user: String) async throws {
+    @Test(.timeLimit(.minutes(2)), arguments: users) func aUserWritesWhatItIsGrantedAndNothingElse(user: String)
+        async throws
+    {
         let (broker, folder) = try await self.start()
         defer { try? FileManager.default.removeItem(at: folder) }
         let transport = try self.transport(user, broker, folder)

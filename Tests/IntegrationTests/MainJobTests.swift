@@ -17,7 +17,10 @@ import TrackingCore
         try await watch.wait(within: .seconds(20)) { $0.hasPrefix("trackable,") }
         let agent = try await Programs.run(
             "godwit-agent",
-            ["run", "--trackable", "bus", "--broker", broker.url, "--source", source, "--speed", "max", "--battery", "none"]
+            [
+                "run", "--trackable", "bus", "--broker", broker.url, "--source", source, "--speed", "max", "--battery",
+                "none",
+            ]
                 + options)
         #expect(agent.code == 0, "\(agent.errors)")
         try await watch.wait(within: .seconds(20)) { $0.split(separator: "\n").count >= count + 1 }
@@ -45,12 +48,16 @@ import TrackingCore
         #expect(lines.filter { self.field($0, 11) == "false" }.count == 18)
     }
 
-    @Test(.enabled(if: Programs.tracks != nil, "the shared recordings are absent")) func theLimerickBusArrivesWhole() async throws {
+    @Test(.enabled(if: Programs.tracks != nil, "the shared recordings are absent")) func theLimerickBusArrivesWhole()
+        async throws
+    {
         let file = try #require(Programs.tracks).appending(path: "limerick_bus/304_to_UL_2019-02-18.gpx")
         _ = try await self.replay("gpx:\(file.path())", count: 2144)
     }
 
-    @Test(.enabled(if: Programs.tracks != nil, "the shared recordings are absent")) func theMunichDriveArrivesWhole() async throws {
+    @Test(.enabled(if: Programs.tracks != nil, "the shared recordings are absent")) func theMunichDriveArrivesWhole()
+        async throws
+    {
         let file = try #require(Programs.tracks).appending(path: "munich_drive/x0001-001.json")
         let array = try #require(try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? [[String: Any]])
         let features = try array.map { sample in
@@ -58,7 +65,8 @@ import TrackingCore
             let numbers = point.dropFirst("POINT(".count).dropLast().split(separator: " ")
             let text = try #require(sample["time"] as? String).replacing(" ", with: "T")
             let seconds = try Date(String(text), strategy: .iso8601).timeIntervalSince1970
-            return "{\"type\":\"Feature\",\"geometry\":{\"type\":\"Point\",\"coordinates\":[\(numbers[0]),\(numbers[1])]},"
+            return
+                "{\"type\":\"Feature\",\"geometry\":{\"type\":\"Point\",\"coordinates\":[\(numbers[0]),\(numbers[1])]},"
                 + "\"properties\":{\"time\":\(seconds)}}"
         }
         let copy = FileManager.default.temporaryDirectory.appending(path: "munich-\(UUID().uuidString).jsonl")
@@ -75,12 +83,14 @@ import TrackingCore
         let watch = try await Programs.run(
             "godwit",
             [
-                "watch", "van-7", "--broker", broker.url, "--format", "json", "--resolution", "HIGH/200/0", "--count", "6",
+                "watch", "van-7", "--broker", broker.url, "--format", "json", "--resolution", "HIGH/200/0", "--count",
+                "6",
                 "--timeout", "30",
             ])
         #expect(watch.code == 0, "\(watch.output) \(watch.errors)")
         #expect(watch.lines.contains { $0.contains("\"event\":\"state\"") && $0.contains("ONLINE") })
-        #expect(watch.lines.contains { $0.contains("\"event\":\"resolution\"") && $0.contains("\"desiredInterval\":200") })
+        #expect(
+            watch.lines.contains { $0.contains("\"event\":\"resolution\"") && $0.contains("\"desiredInterval\":200") })
         for line in watch.lines { _ = try JSONSerialization.jsonObject(with: Data(line.utf8)) }
         agent.terminate()
         #expect(try await agent.result(within: .seconds(20)).code == 0)
@@ -117,7 +127,8 @@ import TrackingCore
         for topic in ["v", "v/raw", "v/publisher/x", "v/resolution", "v/event", "_clients/x"] {
             for payload in payloads { try self.publish(payload, to: "tracking/\(topic)", broker) }
         }
-        let good = "{\"location\":{\"type\":\"Feature\",\"geometry\":{\"type\":\"Point\",\"coordinates\":[1,2]},\"properties\":{\"time\":5}}}"
+        let good =
+            "{\"location\":{\"type\":\"Feature\",\"geometry\":{\"type\":\"Point\",\"coordinates\":[1,2]},\"properties\":{\"time\":5}}}"
         try self.publish(good, to: "tracking/v", broker)
         try await watch.wait(within: .seconds(20)) { $0.contains("\"event\":\"location\"") }
         watch.terminate()

@@ -18,7 +18,8 @@ struct Programs {
         _ name: String, _ arguments: [String], environment: [String: String] = [:]
     ) throws -> RunningProgram {
         try RunningProgram(
-            executable: self.root.appending(path: ".build/debug/\(name)"), arguments: arguments, environment: environment)
+            executable: self.root.appending(path: ".build/debug/\(name)"), arguments: arguments,
+            environment: environment)
     }
 
     /// Runs a program of this package to its end.
@@ -72,7 +73,8 @@ final class RunningProgram: @unchecked Sendable {  // Process is used by one tes
     func wait(within limit: Duration, for isThere: (String) -> Bool) async throws {
         let deadline = ContinuousClock.now.advanced(by: limit)
         while !isThere(self.output) {
-            try #require(ContinuousClock.now < deadline, "not seen in time: \(self.output.suffix(2000)) \(self.text("err"))")
+            try #require(
+                ContinuousClock.now < deadline, "not seen in time: \(self.output.suffix(2000)) \(self.text("err"))")
             await Task.yield()
             try await Task.sleep(for: .milliseconds(20))
         }
