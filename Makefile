@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 SWIFT_FLAGS := --explicit-target-dependency-import-check error
 
-.PHONY: demo test build release lint drills bench setup
+.PHONY: demo test build release lint sanitizer drills setup
 
 demo: setup
 	swift build $(SWIFT_FLAGS)
@@ -18,14 +18,15 @@ release: setup
 	swift build $(SWIFT_FLAGS) -c release --static-swift-stdlib
 
 lint:
-	swift format lint --strict --recursive Sources Tests Benchmarks Package.swift
+	swift format lint --strict --recursive Sources Tests Package.swift
 
-# The long forms of what `make test` does shortly.
+# The unit tests under the thread sanitizer.
+sanitizer: setup
+	scripts/sanitizer
+
+# The long form of the fuzzing that `make test` does shortly.
 drills: setup
-	scripts/drills
-
-bench: setup
-	scripts/bench
+	Tests/Fuzz/run 120
 
 setup:
 	scripts/setup

@@ -1,4 +1,4 @@
-// Decoding takes any bytes; what it accepts, encoding and decoding gives back.
+/// Decoding takes any bytes; what it accepts, encoding and decoding gives back.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzLocation(_ data: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: data, count: count))

@@ -1,4 +1,4 @@
-// Each cold message: what decoding accepts, encoding and decoding gives back.
+/// Each cold message: what decoding accepts, encoding and decoding gives back.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzMessages(_ data: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: data, count: count))

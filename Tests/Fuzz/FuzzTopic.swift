@@ -1,4 +1,4 @@
-// A topic that is read is written the same.
+/// A topic that is read is written the same.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzTopic(_ data: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     let path = "tracking/" + String(decoding: UnsafeBufferPointer(start: data, count: count), as: UTF8.self)

@@ -75,19 +75,20 @@ import TrackingMQTT
         var refusals: [TransportToken: TrackingError?] = [:]
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await transport.run() }
-            reading: for await events in transport.events {
+            for await events in transport.events {
                 for event in events {
                     switch event {
                     case .connected: transport.send(commands)
                     case .published(let token, let refusal): refusals[token] = refusal
-                    case .disconnected(let lost): Issue.record("\(String(describing: lost.reason))")
+                    case .disconnected(let lost):
+                        if let reason = lost.reason { Issue.record("\(reason)") }
+                        transport.send([.close(within: .zero)])
                     case .received, .subscribed: break
                     }
-                    if refusals.count == commands.count { break reading }
-                    if case .disconnected = event { break reading }
                 }
+                // Closed in order; the events end then.
+                if refusals.count == commands.count { transport.send([.close(within: .zero)]) }
             }
-            transport.send([.close(within: .zero)])
             group.cancelAll()
         }
         for (index, row) in Self.writers.enumerated() {
