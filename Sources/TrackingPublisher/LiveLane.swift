@@ -2,7 +2,7 @@ import TrackingCore
 
 /// Decides what goes out next on one lane of one trackable: at most one update is in flight, the newest that passed the
 /// filter waits behind it, and what was not sent rides along with the next one.
-struct LiveLane: Hashable, Sendable {
+struct LiveLane: Sendable {
     /// Which fixes are sent.
     var filter: LocationFilter
     /// The last update that went out, to be published again when nothing else is.
@@ -55,16 +55,20 @@ struct LiveLane: Hashable, Sendable {
     }
 
     /// It has been silent for too long: the newest fix that was kept back goes out.
-    mutating func endSilence() {
-        guard self.isIdle, let newest = self.skipped.last, newest.time >= self.last?.location.time ?? newest.time else {
-            return
-        }
-        self.waiting = self.skipped.removeLast()
+    ///
+    /// - Parameter wallClock: The device's clock; what is ahead of it is never a live update.
+    mutating func endSilence(wallClock: UnixTime) {
+        let place = self.skipped.lastIndex { $0.time.since(wallClock) <= LocationFilter.maximumAhead }
+        guard self.isIdle, let place, self.skipped[place].time >= self.last?.location.time ?? self.skipped[place].time
+        else { return }
+        self.waiting = self.skipped.remove(at: place)
     }
 
     /// No more fixes will come: the newest one goes out whatever the filter said, and takes along what was not sent.
     mutating func finish() {
-        guard self.waiting == nil, let newest = self.skipped.popLast() else { return }
+        guard let newest = self.skipped.last, newest.seq ?? 0 > self.waiting?.seq ?? 0 else { return }
+        self.skipped.removeLast()
+        if let replaced = self.waiting { self.skip(replaced) }
         self.waiting = newest
     }
 

@@ -22,12 +22,15 @@ extension PublisherStateMachine {
         self.session.connected(connection: connection)
         self.presence.connected(now: moment.now)
         let own: [TopicFilter] = [.topic(.liveness(self.session.client))]
-        let all = self.assets.values.filter { $0.failure == nil }.flatMap { Self.filters($0.trackable.id) }
+        let ids = self.assets.values.filter { $0.failure == nil }.map(\.trackable.id)
+        let all = ids.flatMap { Self.filters($0) }
         let watched = self.watched.map { TopicFilter.topic(.liveness($0)) }
-        return [.connectionChanged(nil), self.subscribe(own, .other), self.subscribe(all + watched + own, .settle)]
+        return [
+            .connectionChanged(nil), self.subscribe(own, .other), self.subscribe(all + watched + own, .settle(ids)),
+        ]
     }
 
-    private mutating func disconnected(_ disconnection: Disconnection) -> [Action] {
+    mutating func disconnected(_ disconnection: Disconnection) -> [Action] {
         self.session.disconnected()
         self.presence.disconnected()
         self.outstanding = [:]
@@ -44,17 +47,31 @@ extension PublisherStateMachine {
     ) -> [Action] {
         guard let purpose = self.outstanding.removeValue(forKey: token) else { return [] }
         switch purpose {
-        case .settle:
+        case .settle(let ids):
             guard self.session.settled(now: moment.now) else { return self.takenOver() }
-            var actions = [self.publish(.liveness(self.session.client), MessageCodec.encode(self.session.birth))]
-            for id in self.assets.keys { actions += self.enter(id, at: moment) }
-            return actions
+            return self.settled(ids, refusals, at: moment)
         case .adding(let id):
             if let refusal = refusals.compactMap({ $0 }).first { return self.refused(id, refusal, at: moment) }
             return self.session.isAnnounced ? self.enter(id, at: moment) : []
         case .update, .raw, .presence, .other:
             return []
         }
+    }
+
+    /// The own topic was read: liveness, what was removed meanwhile, then presences.
+    private mutating func settled(
+        _ ids: [TrackableID], _ refusals: [TrackingError?], at moment: Moment
+    ) -> [Action] {
+        var actions = [self.publish(.liveness(self.session.client), MessageCodec.encode(self.session.birth))]
+        for id in self.unclear { actions += self.clear(id) }
+        self.unclear = []
+        for (index, id) in ids.enumerated() {
+            let refusal = refusals.dropFirst(index * 3).prefix(3).compactMap { $0 }.first
+            if let refusal { actions += self.refused(id, refusal, at: moment) }
+        }
+        // What was added since is entered when its own subscription is answered.
+        for id in ids { actions += self.enter(id, at: moment) }
+        return actions
     }
 
     private mutating func takenOver() -> [Action] {
@@ -72,6 +89,7 @@ extension PublisherStateMachine {
             guard let refusal else {
                 self.assets[id]?.lane.acknowledged()
                 self.assets[id]?.isUpdateAcknowledged = true
+                self.assets[id]?.lastWait = nil
                 return self.states(reason: nil)
             }
             self.assets[id]?.lane.failed()

@@ -17,6 +17,8 @@ extension PublisherStateMachine {
         _ presence: Presence?, _ kind: MemberKind, on id: TrackableID, from client: ClientID, isRetained: Bool,
         at moment: Moment
     ) -> [Action] {
+        // What is still on its way about a trackable that was removed concerns nobody.
+        guard self.assets[id] != nil else { return [] }
         guard client == self.session.client else {
             return self.apply(
                 self.presence.heard(
@@ -61,21 +63,33 @@ extension PublisherStateMachine {
         let subscriber = SubscriberID(client: member.client, session: member.presence.session)
         switch change {
         case .arrived:
-            // Announced again at a random moment: brokers may not deliver retained messages to those who come.
-            let wait = Duration.milliseconds(Int.random(in: 0..<1000, using: &self.random))
-            self.timers.set(.announce(id), deadline: moment.now.advanced(by: wait))
-            var actions = self.reconsider(id, .subscriberArrived(subscriber), at: moment)
-            if let resolution = self.requests[id]?[subscriber] {
-                actions += self.reconsider(id, .requested(subscriber, resolution), at: moment)
+            self.announceSoon(id, at: moment)
+            var actions = self.reconsider(id, .subscriberCame(subscriber), at: moment)
+            if let resolution = self.requests[id]?[subscriber.client]?[subscriber.session] {
+                actions += self.reconsider(id, .requestMade(subscriber, resolution), at: moment)
             }
             return actions
         case .left:
-            // A request that outlives its subscriber is forgotten with it; should it return, it asks again.
-            self.requests[id]?[subscriber] = nil
+            // Its request stands until it is dropped, or another session of the client asks: a lease that ran out may
+            // be renewed without a new request.
+            if self.requests[id]?[subscriber.client]?.count ?? 0 > 1 {
+                self.requests[id]?[subscriber.client]?[subscriber.session] = nil
+            }
             return self.reconsider(id, .subscriberLeft(subscriber), at: moment)
-        case .changed, .watch, .unwatch, .full:
+        case .changed:
+            // It connected again, to a broker that may not tell it what stands.
+            self.announceSoon(id, at: moment)
+            return []
+        case .watch, .unwatch, .full:
             return []
         }
+    }
+
+    /// Announced again at a random moment: brokers may not deliver retained messages to those who come.
+    private mutating func announceSoon(_ id: TrackableID, at moment: Moment) {
+        guard self.timers.deadline(of: .announce(id)) == nil else { return }
+        let wait = Duration.milliseconds(Int.random(in: 0..<1000, using: &self.random))
+        self.timers.set(.announce(id), deadline: moment.now.advanced(by: wait))
     }
 
     mutating func requested(
@@ -84,19 +98,31 @@ extension PublisherStateMachine {
         guard let asset = self.assets[id] else { return [] }
         guard let request else {
             var actions: [Action] = []
-            let dropped = (self.requests[id] ?? [:]).keys.filter { $0.client == client }
-            for subscriber in dropped {
-                self.requests[id]?[subscriber] = nil
+            for session in (self.requests[id]?.removeValue(forKey: client) ?? [:]).keys {
+                let subscriber = SubscriberID(client: client, session: session)
                 actions += self.reconsider(id, .requestDropped(subscriber), at: moment)
             }
             return actions
         }
         let subscriber = SubscriberID(client: client, session: request.session)
-        guard self.requests[id, default: [:]].count < Self.maximumRequests else { return [] }
-        self.requests[id, default: [:]][subscriber] = request.resolution
+        guard self.makeRoom(for: client, on: id) else { return [] }
+        // A client has one standing request; that of an earlier session counts only while it is still present.
+        let standing = (self.requests[id]?[client] ?? [:]).filter {
+            asset.funnel.subscribers.contains(SubscriberID(client: client, session: $0.key))
+        }
+        self.requests[id, default: [:]][client] = standing.merging([request.session: request.resolution]) { $1 }
         // From someone not present it takes effect when that presence arrives.
-        guard asset.funnel.isPresent(subscriber) else { return [] }
-        return self.reconsider(id, .requested(subscriber, request.resolution), at: moment)
+        guard asset.funnel.subscribers.contains(subscriber) else { return [] }
+        return self.reconsider(id, .requestMade(subscriber, request.resolution), at: moment)
+    }
+
+    /// Whether a request of this client can be taken in; those of clients that are gone make way.
+    private mutating func makeRoom(for client: ClientID, on id: TrackableID) -> Bool {
+        let requests = self.requests[id] ?? [:]
+        guard requests[client] == nil, requests.count >= Self.maximumRequests else { return true }
+        let present = Set(self.presence.members(of: .subscriber, on: id).map(\.client))
+        self.requests[id] = requests.filter { present.contains($0.key) }
+        return self.requests[id]?.count ?? 0 < Self.maximumRequests
     }
 
     /// The publisher with the latest `since` owns the trackable; a tie goes to the greater session id.

@@ -27,8 +27,9 @@ extension PublisherStateMachine {
             self.publish(.publisher(id, self.session.client), MessageCodec.encode(presence), .presence(id))
         ]
         self.assets[id]?.published = nil
+        // The state first: no resolution is published that tells an old one.
+        actions += self.state(of: id, reason: nil)
         actions += self.resolutionMayHaveChanged(id)
-        actions += self.states(reason: nil)
         // Where a newer one waits it goes out by itself.
         if let update = self.assets[id]?.lane.again(now: moment.now) { actions += self.send(update, of: id) }
         return actions
@@ -71,8 +72,9 @@ extension PublisherStateMachine {
         var actions: [Action] = []
         var kept: [(TrackableID, TrackingEvent)] = []
         for (id, event) in zip(self.unsentOwners, self.unsentEvents) {
-            guard let asset = self.assets[id], asset.failure == nil else { continue }
-            if asset.isSending {
+            guard let asset = self.assets[id] else { continue }
+            // What ended a trackable is told as well.
+            if asset.isSending || asset.failure != nil {
                 actions.append(self.publish(.event(id), MessageCodec.encode(event)))
             } else {
                 kept.append((id, event))
@@ -85,17 +87,17 @@ extension PublisherStateMachine {
 
     /// The states that differ from what was told before.
     mutating func states(reason: TrackingError?) -> [Action] {
-        var actions: [Action] = []
+        self.assets.keys.flatMap { self.state(of: $0, reason: reason) }
+    }
+
+    private mutating func state(of id: TrackableID, reason: TrackingError?) -> [Action] {
+        guard let asset = self.assets[id] else { return [] }
         let isConnected = if case .offline = self.session.phase { false } else { true }
-        for (id, asset) in self.assets {
-            let state = asset.state(isConnected: isConnected, isAlive: self.session.isLivenessConfirmed)
-            guard state != asset.state else { continue }
-            self.assets[id]?.state = state
-            let why = asset.failure ?? asset.refusal?.error ?? (state == .offline ? reason : nil)
-            actions.append(.stateChanged(id, state, why))
-            actions += self.resolutionMayHaveChanged(id)
-        }
-        return actions
+        let state = asset.state(isConnected: isConnected, isAlive: self.session.isLivenessConfirmed)
+        guard state != asset.state else { return [] }
+        self.assets[id]?.state = state
+        let why = asset.failure ?? asset.refusal?.error ?? (state == .offline ? reason : nil)
+        return [.stateChanged(id, state, why)] + self.resolutionMayHaveChanged(id)
     }
 
     // MARK: - Time
@@ -125,18 +127,19 @@ extension PublisherStateMachine {
 
     private mutating func silenceEnded(_ id: TrackableID, at moment: Moment) -> [Action] {
         guard self.session.isAnnounced, self.assets[id]?.isSending == true else { return [] }
-        self.assets[id]?.lane.endSilence()
+        self.assets[id]?.lane.endSilence(wallClock: moment.wall)
         guard let update = self.assets[id]?.lane.again(now: moment.now) else { return [] }
         return self.send(update, of: id)
     }
 
     private mutating func retry(_ id: TrackableID, at moment: Moment) -> [Action] {
-        guard let wait = self.assets[id]?.refusal?.wait, self.session.isAnnounced else { return [] }
+        guard let wait = self.assets[id]?.refusal?.wait else { return [] }
         self.assets[id]?.refusal = nil
-        let actions = [self.subscribe(Self.filters(id), .adding(id))]
         // Should it be refused again, the wait goes on growing.
         self.assets[id]?.lastWait = wait
-        return actions + self.states(reason: nil)
+        // Without a connection, the next one tries it.
+        guard self.session.isAnnounced else { return [] }
+        return [self.subscribe(Self.filters(id), .adding(id))] + self.states(reason: nil)
     }
 
     // MARK: - Leaving
@@ -164,9 +167,10 @@ extension PublisherStateMachine {
         var actions: [Action] = []
         if self.session.isAnnounced {
             for (id, asset) in self.assets where asset.failure == nil && asset.since != nil {
-                actions += [self.publish(.publisher(id, self.session.client), []), self.publish(.resolution(id), [])]
+                actions += self.clear(id)
             }
-            let goodbye = SessionStateMachine.goodbye(session: self.session.session, connection: self.session.connection)
+            let goodbye = SessionStateMachine.goodbye(
+                session: self.session.session, connection: self.session.connection)
             actions.append(
                 self.publish(
                     .liveness(self.session.client),

@@ -4,12 +4,14 @@ import TrackingCore
 extension PublisherStateMachine {
     mutating func add(_ trackable: Trackable, at moment: Moment) -> [Action] {
         guard self.assets[trackable.id] == nil, self.stop == nil else { return [] }
-        let conditions = TrackingConditions(
-            constraints: trackable.constraints, floor: self.configuration.floor, batteryPercent: self.battery,
+        var funnel = ResolutionStateMachine(
+            policy: self.policy, constraints: trackable.constraints, floor: self.configuration.floor,
             default: self.configuration.defaultResolution)
+        _ = funnel.changed(.batteryRead(percent: self.battery))
         self.assets[trackable.id] = TrackedAsset(
             trackable: trackable, stream: .random(using: &self.random), rawStream: .random(using: &self.random),
-            conditions: conditions, policy: self.policy, sendsRaw: self.configuration.sendsRawLocations)
+            funnel: funnel, sendsRaw: self.configuration.sendsRawLocations)
+        self.unclear.remove(trackable.id)
         var actions = self.resolutionMayHaveChanged(trackable.id)
         if case .offline = self.session.phase { return actions }
         actions.append(self.subscribe(Self.filters(trackable.id), .adding(trackable.id)))
@@ -21,10 +23,16 @@ extension PublisherStateMachine {
         self.assets[trackable.id]?.trackable = trackable
         self.assets[trackable.id]?.lane.filter.rule = trackable.filter
         self.assets[trackable.id]?.lane.filter.maximumSilence = trackable.maximumSilence
+        self.assets[trackable.id]?.rawLane?.filter.rule = trackable.filter
+        self.assets[trackable.id]?.rawLane?.filter.maximumSilence = trackable.maximumSilence
         var actions = self.reconsider(trackable.id, .constraintsChanged(trackable.constraints), at: moment)
-        let near = self.assets[trackable.id]?.proximity.changed(
-            destination: trackable.destination, threshold: trackable.constraints?.proximityThreshold)
-        if let near { actions += self.reconsider(trackable.id, .nearChanged(near), at: moment) }
+        let threshold = trackable.constraints?.proximityThreshold
+        for near in [
+            self.assets[trackable.id]?.proximity.destinationChanged(trackable.destination),
+            self.assets[trackable.id]?.proximity.thresholdChanged(threshold),
+        ] {
+            if let near = near ?? nil { actions += self.reconsider(trackable.id, .nearChanged(near), at: moment) }
+        }
         return actions + self.resolutionMayHaveChanged(trackable.id)
     }
 
@@ -39,12 +47,14 @@ extension PublisherStateMachine {
             actions.append(.send([.unsubscribe(paths)]))
             // Of a trackable that another publisher owns, what stands is the other's.
             if asset.failure == nil { actions += self.clear(id) }
+        } else if asset.failure == nil, asset.since != nil {
+            self.unclear.insert(id)
         }
         actions.append(.removed(id))
         return actions + self.sensorMayHaveChanged()
     }
 
-    private mutating func clear(_ id: TrackableID) -> [Action] {
+    mutating func clear(_ id: TrackableID) -> [Action] {
         [self.publish(.publisher(id, self.session.client), []), self.publish(.resolution(id), [])]
     }
 
@@ -81,7 +91,7 @@ extension PublisherStateMachine {
         var actions: [Action] = []
         for id in self.assets.keys {
             let wasLow = self.assets[id]?.funnel.isLowBattery == true
-            actions += self.reconsider(id, .batteryRead(percent), at: moment)
+            actions += self.reconsider(id, .batteryRead(percent: percent), at: moment)
             if let percent, !wasLow, self.assets[id]?.funnel.isLowBattery == true {
                 actions += self.tell(.lowBattery, ["percent": .number(percent)], of: id, at: moment)
             }
@@ -94,6 +104,7 @@ extension PublisherStateMachine {
         var actions: [Action] = []
         for id in self.assets.keys {
             self.assets[id]?.lane.filter.clockStepped()
+            self.assets[id]?.proximity.clockStepped()
             self.assets[id]?.rawLane?.filter.clockStepped()
             actions += self.tell(.clockJump, ["seconds": .number(step.inSeconds)], of: id, at: moment)
         }
@@ -109,12 +120,16 @@ extension PublisherStateMachine {
     /// Tells what differs from what was told before: to the source, and to whoever listens.
     mutating func resolutionMayHaveChanged(_ id: TrackableID) -> [Action] {
         var actions = self.sensorMayHaveChanged()
-        guard let asset = self.assets[id], asset.failure == nil, asset.inForce != asset.published else { return actions }
+        guard let asset = self.assets[id], asset.failure == nil, asset.inForce != asset.published else {
+            return actions
+        }
         let inForce = asset.inForce
         if self.session.isAnnounced, asset.isSending {
             self.assets[id]?.published = inForce
             actions.append(self.publish(.resolution(id), MessageCodec.encode(inForce)))
         }
+        guard inForce != asset.told else { return actions }
+        self.assets[id]?.told = inForce
         return actions + [.resolutionChanged(id, inForce)]
     }
 

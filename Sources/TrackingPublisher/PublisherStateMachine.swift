@@ -47,7 +47,8 @@ public struct PublisherStateMachine: Sendable {
     }
 
     enum Purpose: Hashable, Sendable {
-        case settle
+        /// What was subscribed to at once: three filters a trackable, in this order.
+        case settle([TrackableID])
         case adding(TrackableID)
         case update(TrackableID)
         case raw(TrackableID)
@@ -68,7 +69,9 @@ public struct PublisherStateMachine: Sendable {
     var session: SessionStateMachine
     var presence = PresenceStateMachine()
     /// Requests of those not present yet, and of those present.
-    var requests: [TrackableID: [SubscriberID: Resolution]] = [:]
+    var requests: [TrackableID: [ClientID: [SessionID: Resolution]]] = [:]
+    /// Removed while nothing could be said: their presence and resolution are cleared on the next connection.
+    var unclear: Set<TrackableID> = []
     var assets: [TrackableID: TrackedAsset] = [:]
     var outstanding: [TransportToken: Purpose] = [:]
     var timers = DeadlineQueue<Timer>()
@@ -111,12 +114,14 @@ public struct PublisherStateMachine: Sendable {
 
     /// When `timer` is to happen; `nil` when never.
     public var nextDeadline: MonotonicTime? {
-        [self.session.nextDeadline, self.presence.nextDeadline, self.timers.next].compactMap { $0 }.min()
+        guard self.stop != .closing else { return nil }
+        return [self.session.nextDeadline, self.presence.nextDeadline, self.timers.next].compactMap { $0 }.min()
     }
 
     /// Whether everything captured so far was acknowledged or kept back, on a connection that stands.
     public var isReadyForFix: Bool {
-        self.session.isAnnounced && self.assets.values.allSatisfy { $0.isIdle && ($0.since != nil || $0.failure != nil) }
+        self.session.isAnnounced
+            && self.assets.values.allSatisfy { $0.isIdle && ($0.since != nil || $0.failure != nil) }
     }
 
     /// Whether the connection was closed for good: nothing will happen any more.
@@ -130,8 +135,9 @@ public struct PublisherStateMachine: Sendable {
 
     /// The one entrance: what happened, and when.
     public mutating func happened(_ event: Event, at moment: Moment) -> [Action] {
+        guard self.stop != .closing else { return self.afterGoodbye(event) }
         var actions: [Action] = []
-        if let step = self.clock.read(monotonic: moment.now, wall: moment.wall) {
+        if let step = self.clock.told(monotonic: moment.now, wall: moment.wall) {
             actions += self.clockStepped(by: step, at: moment)
         }
         switch event {
@@ -149,6 +155,12 @@ public struct PublisherStateMachine: Sendable {
         actions += self.timersFired(at: moment)
         actions += self.progress(at: moment)
         return Self.joined(actions)
+    }
+
+    /// Nothing is said after the goodbye: not even that it is no late will.
+    private mutating func afterGoodbye(_ event: Event) -> [Action] {
+        guard case .transport(.disconnected(let disconnection)) = event else { return [] }
+        return Self.joined(self.disconnected(disconnection))
     }
 
     mutating func token(_ purpose: Purpose) -> TransportToken {

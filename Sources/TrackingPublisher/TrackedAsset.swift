@@ -28,17 +28,21 @@ struct TrackedAsset: Sendable {
     var state = PublisherState.offline
     /// As last published; `nil` when it must be published again.
     var published: ResolutionInForce?
+    /// As last told to the caller.
+    var told: ResolutionInForce?
     /// How long the last refusal was waited for; `nil` after an update was acknowledged.
     var lastWait: Duration?
 
     private var lastSeq: UInt64 = 0
     private var lastRawSeq: UInt64 = 0
 
-    init(trackable: Trackable, stream: StreamID, rawStream: StreamID, conditions: TrackingConditions, policy: any ResolutionPolicy, sendsRaw: Bool) {
+    init(
+        trackable: Trackable, stream: StreamID, rawStream: StreamID, funnel: ResolutionStateMachine, sendsRaw: Bool
+    ) {
         self.trackable = trackable
         self.stream = stream
         self.rawStream = rawStream
-        self.funnel = ResolutionStateMachine(conditions: conditions, policy: policy)
+        self.funnel = funnel
         self.proximity = ProximityStateMachine(
             destination: trackable.destination, threshold: trackable.constraints?.proximityThreshold)
         let filter = LocationFilter(
@@ -113,7 +117,12 @@ struct TrackedAsset: Sendable {
 
     /// The broker's rules forbid it: try again after a wait that grows to 15 minutes.
     mutating func refused(_ error: TrackingError, now: MonotonicTime) {
-        let wait = min((self.refusal?.wait ?? self.lastWait ?? .milliseconds(500)) * 2, .seconds(900))
+        // Several refusals in one breath are one.
+        guard self.refusal == nil else { return }
+        // Being tried again is not being online.
+        self.isPresenceConfirmed = false
+        self.isUpdateAcknowledged = false
+        let wait = min((self.lastWait ?? .milliseconds(500)) * 2, .seconds(900))
         self.refusal = Refusal(error: error, retryAt: now.advanced(by: wait), wait: wait)
     }
 }

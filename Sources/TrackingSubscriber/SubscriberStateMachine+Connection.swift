@@ -25,7 +25,7 @@ extension SubscriberStateMachine {
         ]
     }
 
-    private mutating func disconnected(_ disconnection: Disconnection) -> [Action] {
+    mutating func disconnected(_ disconnection: Disconnection) -> [Action] {
         self.session.disconnected()
         self.presence.disconnected()
         self.outstanding = [:]
@@ -45,9 +45,13 @@ extension SubscriberStateMachine {
         case .settle:
             guard self.session.settled(now: moment.now) else { return self.takenOver() }
             var actions = [self.publish(.liveness(self.session.client), MessageCodec.encode(self.session.birth))]
+            for id in self.unclear { actions += self.goodbye(id) }
+            self.unclear = []
             for id in self.assets.keys {
                 self.assets[id]?.lastSign = moment.now
+                self.assets[id]?.isStale = false
                 actions += self.enter(id, at: moment) + self.told(id, reason: nil)
+                self.expect(id)
             }
             return actions
         case .watching(let id):
@@ -88,6 +92,7 @@ extension SubscriberStateMachine {
     mutating func watch(_ id: TrackableID, _ request: Resolution?, at moment: Moment) -> [Action] {
         guard self.assets[id] == nil, !self.isStopping else { return self.ask(id, request) }
         self.assets[id] = WatchedAsset(id: id, request: request)
+        self.unclear.remove(id)
         guard !self.configuration.watchesAll else { return self.enter(id, at: moment) + self.told(id, reason: nil) }
         let actions = self.told(id, reason: nil)
         if case .offline = self.session.phase { return actions }
@@ -95,11 +100,14 @@ extension SubscriberStateMachine {
     }
 
     mutating func unwatch(_ id: TrackableID) -> [Action] {
-        guard self.assets.removeValue(forKey: id) != nil else { return [] }
+        guard let asset = self.assets.removeValue(forKey: id) else { return [] }
         self.timers.remove(.stale(id))
         self.timers.remove(.announce(id))
         var actions = self.apply(self.presence.forget(id), at: nil)
-        guard self.session.isAnnounced else { return actions }
+        guard self.session.isAnnounced else {
+            if asset.since != nil { self.unclear.insert(id) }
+            return actions
+        }
         actions.append(.send([.unsubscribe(self.filters(id).map { self.configuration.topicRoot.path($0) })]))
         return actions + self.goodbye(id)
     }

@@ -137,17 +137,21 @@ extension SubscriberStateMachine {
             case .full(let client):
                 let error = TrackingError(.refused, "too many publishers: the presence of '\(client)' was not taken in")
                 actions.append(.tell(.badMessage(topic: self.configuration.topicRoot.path(.liveness(client)), error)))
-            case .arrived(let member):
-                let wait = Duration.milliseconds(Int.random(in: 0..<1000, using: &self.random))
-                if let moment, !self.configuration.isSilent {
-                    self.timers.set(.announce(member.trackable), deadline: moment.now.advanced(by: wait))
-                }
+            case .arrived(let member), .changed(let member):
+                // Changed means that it connected again, to a broker that may not tell it what stands.
+                if let moment { self.announceSoon(member.trackable, at: moment) }
                 actions += self.membersChanged(member.trackable, at: moment)
-            case .changed(let member), .left(let member):
+            case .left(let member):
                 actions += self.membersChanged(member.trackable, at: moment)
             }
         }
         return actions
+    }
+
+    private mutating func announceSoon(_ id: TrackableID, at moment: Moment) {
+        guard !self.configuration.isSilent, self.timers.deadline(of: .announce(id)) == nil else { return }
+        let wait = Duration.milliseconds(Int.random(in: 0..<1000, using: &self.random))
+        self.timers.set(.announce(id), deadline: moment.now.advanced(by: wait))
     }
 
     private mutating func membersChanged(_ id: TrackableID, at moment: Moment?) -> [Action] {
@@ -185,7 +189,7 @@ extension SubscriberStateMachine {
         return actions
     }
 
-    private mutating func expect(_ id: TrackableID) {
+    mutating func expect(_ id: TrackableID) {
         self.timers.keep(.stale(id), at: self.session.isAnnounced ? self.assets[id]?.staleDeadline : nil)
     }
 

@@ -47,6 +47,8 @@ public struct SubscriberStateMachine: Sendable {
     var watched: Set<ClientID> = []
     var failure: TrackingError?
     var isStopping = false
+    /// Not watched any more since nothing could be said: request and presence are cleared on the next connection.
+    var unclear: Set<TrackableID> = []
     private var lastToken: TransportToken = 0
     /// How many messages could not be read.
     public internal(set) var badMessages = 0
@@ -63,7 +65,8 @@ public struct SubscriberStateMachine: Sendable {
 
     /// When `timer` is to happen; `nil` when never.
     public var nextDeadline: MonotonicTime? {
-        [self.session.nextDeadline, self.presence.nextDeadline, self.timers.next].compactMap { $0 }.min()
+        guard !self.isStopping else { return nil }
+        return [self.session.nextDeadline, self.presence.nextDeadline, self.timers.next].compactMap { $0 }.min()
     }
 
     /// Whether the connection was closed for good: nothing will happen any more.
@@ -77,6 +80,11 @@ public struct SubscriberStateMachine: Sendable {
 
     /// The one entrance: what happened, and when.
     public mutating func happened(_ event: Event, at moment: Moment) -> [Action] {
+        // Nothing is said after the goodbye.
+        guard !self.isStopping else {
+            guard case .transport(.disconnected(let disconnection)) = event else { return [] }
+            return self.disconnected(disconnection)
+        }
         var actions: [Action] = []
         switch event {
         case .transport(let event): actions += self.happened(event, at: moment)

@@ -1,6 +1,12 @@
-/// Keeps a reader's view of one trackable in order: by `seq` in each stream, by time where there is no `seq`.
+/// Keeps a reader's view of one trackable in order: every point once, and never an older position in place of a newer one
+/// (`docs/protocol.md`, "Payloads").
+///
+/// - Within a stream, `seq` says what is newer; the times play no part.
+/// - A stream not met before is the publisher's new one. One that was met, and that another has taken the place of since,
+///   takes its place back only with a later time.
+/// - What has no `seq`, predictions and other people's updates, is ordered by `time` against the current position.
 public struct UpdateOrder: Hashable, Sendable {
-    /// What an update is to a reader.
+    /// What an update's location is to a reader.
     public enum Verdict: Hashable, Sendable {
         /// The newest position.
         case current
@@ -10,58 +16,79 @@ public struct UpdateOrder: Hashable, Sendable {
         case duplicate
     }
 
+    private struct Stream: Hashable, Sendable {
+        let id: StreamID
+        var seen = SeqRanges()
+        /// The highest `seq` of an update's own location; `nil` while there was none.
+        var newest: UInt64?
+    }
+
     /// The most streams that are remembered; the one unheard for longest is forgotten first.
     static let maximumStreams = 8
 
-    private struct Stream: Hashable, Sendable {
-        var id: StreamID
-        var seen = SeqRanges()
-        var highest: UInt64 = 0
-    }
-
+    /// In the order in which they were last heard, the latest last.
     private var streams: [Stream] = []
-    private var latestWithoutSeq: UnixTime?
+    /// The stream of the last current position that had a `seq`.
+    private var currentStream: StreamID?
+    /// The time of the current position.
+    private var currentTime: UnixTime?
+    /// The latest time at or before which a skipped point without `seq` counts as seen.
+    private var seenUntil: UnixTime?
 
     /// Starts without updates.
     public init() {}
 
-    /// An update arrived.
+    /// An update arrived. Ask ``newSkipped(_:)`` about the same update afterwards.
     public mutating func consider(_ update: LocationUpdate) -> Verdict {
-        let location = update.location
-        guard let seq = location.seq, let stream = location.stream else { return self.consider(time: location.time) }
+        let time = update.location.time
+        let verdict: Verdict
+        if let seq = update.location.seq, let stream = update.location.stream {
+            verdict = self.consider(seq, of: stream, at: time)
+            if verdict == .current { self.currentStream = stream }
+        } else {
+            verdict = self.consider(time)
+        }
+        if verdict == .current {
+            self.seenUntil = [self.seenUntil, self.currentTime].compactMap(\.self).max()
+            self.currentTime = time
+        }
+        return verdict
+    }
+
+    /// The points that ride along with an update and were not seen before, in order, each with its stream.
+    public mutating func newSkipped(_ update: LocationUpdate) -> [Location] {
+        update.skipped.compactMap { point in
+            var point = point
+            point.stream = point.stream ?? update.location.stream
+            return self.isNew(point) ? point : nil
+        }
+    }
+
+    private mutating func consider(_ seq: UInt64, of stream: StreamID, at time: UnixTime) -> Verdict {
         let index = self.index(of: stream)
         guard self.streams[index].seen.insert(seq) else { return .duplicate }
-        guard seq > self.streams[index].highest else { return .late }
-        self.streams[index].highest = seq
-        self.latestWithoutSeq = max(self.latestWithoutSeq ?? location.time, location.time)
-        return .current
+        let newest = self.streams[index].newest
+        if let newest, seq < newest { return .late }
+        self.streams[index].newest = seq
+        guard newest != nil, stream != self.currentStream, let currentTime = self.currentTime else { return .current }
+        return time > currentTime ? .current : .late
     }
 
-    /// The points that rode along and were not seen before, in order.
-    public mutating func newSkipped(_ update: LocationUpdate) -> [Location] {
-        var new: [Location] = []
-        for location in update.skipped {
-            guard let seq = location.seq, let stream = location.stream else {
-                new.append(location)
-                continue
-            }
-            if self.streams[self.index(of: stream)].seen.insert(seq) { new.append(location) }
+    private func consider(_ time: UnixTime) -> Verdict {
+        guard let currentTime = self.currentTime else { return .current }
+        return time > currentTime ? .current : time < currentTime ? .late : .duplicate
+    }
+
+    private mutating func isNew(_ point: Location) -> Bool {
+        if let seq = point.seq, let stream = point.stream {
+            return self.streams[self.index(of: stream)].seen.insert(seq)
         }
-        return new
+        if let seenUntil = self.seenUntil, point.time <= seenUntil { return false }
+        self.seenUntil = point.time
+        return true
     }
 
-    private mutating func consider(time: UnixTime) -> Verdict {
-        guard let latest = self.latestWithoutSeq else {
-            self.latestWithoutSeq = time
-            return .current
-        }
-        if time == latest { return .duplicate }
-        if time < latest { return .late }
-        self.latestWithoutSeq = time
-        return .current
-    }
-
-    /// The stream's place; the newest heard is last.
+    /// The stream's place, which is the last from now on.
     private mutating func index(of id: StreamID) -> Int {
         if let index = self.streams.lastIndex(where: { $0.id == id }) {
             if index != self.streams.count - 1 { self.streams.append(self.streams.remove(at: index)) }
@@ -70,31 +97,5 @@ public struct UpdateOrder: Hashable, Sendable {
             self.streams.append(Stream(id: id))
         }
         return self.streams.count - 1
-    }
-}
-
-/// Which numbers of a stream were seen, as ranges; bounded: beyond that, the lowest gap counts as seen.
-struct SeqRanges: Hashable, Sendable {
-    /// Disjoint, not touching, ascending.
-    private(set) var ranges: [ClosedRange<UInt64>] = []
-
-    static let maximumRanges = 64
-
-    /// - Returns: Whether the number was not seen before.
-    mutating func insert(_ seq: UInt64) -> Bool {
-        let place = self.ranges.lastIndex { $0.lowerBound <= seq }
-        if let place, self.ranges[place].contains(seq) { return false }
-        if self.ranges.count >= Self.maximumRanges, let first = self.ranges.first, seq < first.lowerBound { return false }
-        let after = place.map { $0 + 1 } ?? 0
-        let joinsBefore = place.map { self.ranges[$0].upperBound + 1 == seq } ?? false
-        let joinsAfter = after < self.ranges.count && self.ranges[after].lowerBound == seq + 1
-        let lower = joinsBefore ? self.ranges[after - 1].lowerBound : seq
-        let upper = joinsAfter ? self.ranges[after].upperBound : seq
-        self.ranges.replaceSubrange(
-            (joinsBefore ? after - 1 : after)..<(joinsAfter ? after + 1 : after), with: [lower...upper])
-        if self.ranges.count > Self.maximumRanges {
-            self.ranges.replaceSubrange(0..<2, with: [self.ranges[0].lowerBound...self.ranges[1].upperBound])
-        }
-        return true
     }
 }

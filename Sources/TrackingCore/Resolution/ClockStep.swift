@@ -1,21 +1,25 @@
-/// Notices when the device's wall clock is set, by comparing it with the monotonic one.
-public struct ClockStep: Hashable, Sendable {
-    private var difference: Double?
+/// Tells when the device's clock was set, from how far it is apart from the monotonic clock.
+///
+/// Drift and slewing are not steps: each pair is compared with the one before, and a thousandth of the time between them is
+/// allowed for (NTP slews by at most 500 ppm).
+public struct ClockStep: Sendable {
+    /// What may pass between reading the one clock and the other, and what nobody minds.
+    private let tolerance: Duration
+    private var last: (monotonic: MonotonicTime, wall: UnixTime)?
 
-    /// A difference below this is drift or slewing, not a step.
-    public static let tolerance: Duration = .seconds(2)
+    /// Makes a detector to which nothing was told yet; `tolerance` ≥ 0.
+    public init(tolerance: Duration = .seconds(2)) { self.tolerance = tolerance }
 
-    /// Starts without a reading.
-    public init() {}
-
-    /// Both clocks were read.
+    /// Both clocks were read, one right after the other.
     ///
-    /// - Returns: How far the wall clock was set since the last reading, later is positive; `nil` when it was not.
-    public mutating func read(monotonic: MonotonicTime, wall: UnixTime) -> Duration? {
-        let difference = wall.seconds - monotonic.sinceOrigin.inSeconds
-        defer { self.difference = difference }
-        guard let last = self.difference else { return nil }
-        let step = Duration.seconds(difference - last)
-        return step > Self.tolerance || step < .zero - Self.tolerance ? step : nil
+    /// - Returns: how far the clock was set since the last reading (negative: back), or `nil` when it was not, or by no more
+    ///   than is allowed for.
+    public mutating func told(monotonic: MonotonicTime, wall: UnixTime) -> Duration? {
+        defer { self.last = (monotonic, wall) }
+        guard let last = self.last else { return nil }
+        let elapsed = last.monotonic.duration(to: monotonic)
+        let step = wall.since(last.wall) - elapsed
+        let allowed = self.tolerance + elapsed / 1000
+        return step > allowed || step < .zero - allowed ? step : nil
     }
 }

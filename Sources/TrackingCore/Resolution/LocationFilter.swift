@@ -1,89 +1,102 @@
-/// Decides which fixes are sent on the live lane (docs/resolution.md, "The update filter").
+/// Decides which fixes of one trackable are sent on the live lane (`docs/resolution.md`, "The update filter").
 ///
-/// A fix is compared with the last one sent, acknowledged or still in flight.
-public struct LocationFilter: Hashable, Sendable {
-    /// What becomes of a fix, and why.
-    public enum Verdict: String, Hashable, Sendable, CaseIterable {
-        /// Sent: nothing was sent yet.
+/// A fix is compared with the last one *sent*, acknowledged or still in flight. Considering does not make a fix the
+/// reference: the caller says ``sent(_:now:)`` when the update goes out, since one that waits may yet be replaced.
+public struct LocationFilter: Sendable {
+    /// What is to be done with a fix, and why. The reasons are found in the order of the cases, ``sent`` last.
+    public enum Verdict: Hashable, Sendable, CaseIterable {
+        /// Not a live update: more than 60 s ahead of the device's clock. It must never become the reference.
+        case notLive
+        /// Sent: there is no reference, because nothing was sent yet or the clock was stepped.
         case first
-        /// Sent: nothing was sent for too long, whatever the fix says.
+        /// Sent: nothing was for ``LocationFilter/effectiveMaximumSilence``.
         case silence
-        /// Kept back: more than 60 s ahead of the device's clock, so no live update.
-        case ahead
-        /// Kept back: older than the last sent.
+        /// Skipped: older than the last sent.
         case outOfOrder
-        /// Kept back: too short a time since the last sent.
+        /// Skipped: the interval has not passed. With the rule `either`: nor was the displacement reached.
         case tooSoon
-        /// Kept back: too short a distance from the last sent.
+        /// Skipped: the interval has passed, but the displacement was not reached. Never with the rule `either`.
         case tooClose
-        /// Sent.
+        /// Sent: the rule is met.
         case sent
 
-        /// Whether the fix is sent.
+        /// Whether the fix is sent now; otherwise it is skipped, and rides along with the next update.
         public var isSent: Bool {
             switch self {
             case .first, .silence, .sent: true
-            case .ahead, .outOfOrder, .tooSoon, .tooClose: false
+            case .notLive, .outOfOrder, .tooSoon, .tooClose: false
             }
         }
     }
 
-    /// The resolution in force.
-    public var resolution: Resolution
-    /// Which of the two distances must be reached.
-    public var rule: FilterRule
-    /// The longest time without an update; `nil` is the default, zero is never.
-    public var maximumSilence: Duration?
-    private var reference: Location?
-    private var lastSending: MonotonicTime?
+    /// What the last sent fix is remembered by.
+    private struct Reference: Sendable {
+        let time: UnixTime
+        let coordinate: Coordinate
+    }
 
-    /// How far ahead of the device's clock a fix may be.
+    /// How far ahead of the device's clock a live fix may be.
     public static let maximumAhead: Duration = .seconds(60)
 
-    /// Makes a filter that has sent nothing yet.
-    public init(resolution: Resolution, rule: FilterRule, maximumSilence: Duration? = nil) {
+    /// The resolution that is kept.
+    public var resolution: Resolution
+    /// Whether the interval and the displacement must both be reached, or one of them.
+    public var rule: FilterRule
+    /// The longest time without an update; zero means never, `nil` the larger of 60 s and ten intervals.
+    public var maximumSilence: Duration?
+
+    private var reference: Reference?
+    private var lastSent: MonotonicTime?
+
+    /// Makes a filter that has sent nothing.
+    public init(resolution: Resolution, rule: FilterRule = .both, maximumSilence: Duration? = nil) {
         self.resolution = resolution
         self.rule = rule
         self.maximumSilence = maximumSilence
     }
 
-    /// The longest time without an update: as set, or the larger of 60 s and ten intervals. Zero is never.
+    /// The longest time without an update that is in force; zero means that there is none.
     public var effectiveMaximumSilence: Duration {
-        self.maximumSilence ?? max(.seconds(60), self.resolution.desiredInterval * 10)
+        max(.zero, self.maximumSilence ?? max(.seconds(60), self.resolution.desiredInterval * 10))
     }
 
-    /// What becomes of a fix. It becomes the reference only when ``sent(_:now:)`` says that it went out.
-    ///
-    /// - Parameter wallClock: The device's clock; `nil` when it is not to be relied on.
-    public func consider(_ fix: Location, now: MonotonicTime, wallClock: UnixTime?) -> Verdict {
-        if let wallClock, fix.time.since(wallClock) > Self.maximumAhead { return .ahead }
-        guard let lastSending = self.lastSending else { return .first }
+    /// When the last update is to be published again if no fix comes before; `nil` while nothing was sent, or never.
+    public var silenceDeadline: MonotonicTime? {
         let silence = self.effectiveMaximumSilence
-        if silence > .zero, lastSending.duration(to: now) >= silence { return .silence }
-        // Without a reference, which a stepped clock takes away, there is nothing to compare with.
-        guard let reference = self.reference else { return .first }
-        let elapsed = fix.time.since(reference.time)
-        if elapsed < .zero { return .outOfOrder }
-        return self.compare(elapsed, fix.coordinate.distance(to: reference.coordinate))
+        return silence == .zero ? nil : self.lastSent?.advanced(by: silence)
     }
 
-    private func compare(_ elapsed: Duration, _ distance: Meters) -> Verdict {
-        let interval = self.resolution.desiredInterval
-        // Keeps a receiver at 1 Hz with jitter from being halved.
-        let isLater = elapsed >= interval - min(interval / 10, .milliseconds(100))
-        let isFarther = distance >= self.resolution.minimumDisplacement
+    /// What is to be done with `fix`, and why.
+    ///
+    /// - Parameters:
+    ///   - fix: the newest fix of the source.
+    ///   - now: the monotonic clock, which silence is measured on.
+    ///   - wallClock: the device's clock; `nil` when it is unknown or not trusted, so that no fix is ahead of it.
+    public func consider(_ fix: Location, now: MonotonicTime, wallClock: UnixTime?) -> Verdict {
+        if let wallClock, fix.time.since(wallClock) > Self.maximumAhead { return .notLive }
+        guard let reference = self.reference else { return .first }
+        if let deadline = self.silenceDeadline, now >= deadline { return .silence }
+        if fix.time < reference.time { return .outOfOrder }
+        let isLater = fix.time.since(reference.time) >= self.leastInterval
+        let isFarther = fix.coordinate.distance(to: reference.coordinate) >= self.resolution.minimumDisplacement
         switch self.rule {
-        case .both: return isLater ? (isFarther ? .sent : .tooClose) : .tooSoon
+        case .both: return !isLater ? .tooSoon : !isFarther ? .tooClose : .sent
         case .either: return isLater || isFarther ? .sent : .tooSoon
         }
     }
 
-    /// This fix went out: the next ones are compared with it.
+    /// An update with `fix` went out at `now`, for the first time or again: it is the reference of the next.
     public mutating func sent(_ fix: Location, now: MonotonicTime) {
-        self.reference = fix
-        self.lastSending = now
+        self.reference = Reference(time: fix.time, coordinate: fix.coordinate)
+        self.lastSent = now
     }
 
-    /// The device's clock was set: the times of fixes before and after cannot be compared.
+    /// The device's clock was set: times before and after cannot be compared, so the next fix is a first one.
     public mutating func clockStepped() { self.reference = nil }
+
+    /// The interval less the tolerance: a tenth of it, at most 100 ms, keeps a sensor at 1 Hz ± jitter from being halved.
+    private var leastInterval: Duration {
+        let interval = self.resolution.desiredInterval
+        return interval - min(interval / 10, .milliseconds(100))
+    }
 }

@@ -1,83 +1,102 @@
-/// Decides whether a trackable is near its destination.
+/// Decides whether one trackable is near its destination (`docs/resolution.md`, "Near").
 ///
-/// Near is entered when one given threshold is undercut, and left when every given one is exceeded by a tenth. The time to
-/// arrival is the remaining distance over the speed of the last 30 s (path length over time); below 0.5 m/s, or unknown,
-/// the temporal test keeps its last answer. Source: docs/resolution.md, "Near".
-public struct ProximityStateMachine: Hashable, Sendable {
-    private enum Answer: Hashable, Sendable { case below, between, above }
+/// Near is entered when one given measure is below its threshold, and left when every given measure exceeds its threshold
+/// by a tenth. The time to arrival is the remaining distance over the speed of the last 30 s; below 0.5 m/s, or while the
+/// speed is unknown, that measure stands as it stood.
+public struct ProximityStateMachine: Sendable {
+    /// How a measure stands to its threshold.
+    private enum Standing: Sendable {
+        /// Below the threshold: enough to come near.
+        case inside
+        /// Neither: enough to stay near.
+        case between
+        /// Above the threshold by more than a tenth.
+        case outside
 
-    private var destination: Coordinate?
-    private var threshold: ProximityThreshold?
-    private var recent: [Location] = []
-    private var temporal: Answer?
-    /// Whether it is near now.
+        init(_ value: Double, threshold: Double) {
+            self = value < threshold ? .inside : value > threshold * 1.1 ? .outside : .between
+        }
+    }
+
+    /// The slowest speed, in metres a second, that tells a time to arrival.
+    private static let leastSpeed = 0.5
+
+    /// Where the trackable is going; `nil`: it is never near.
+    public private(set) var destination: Coordinate?
+    /// What counts as near; `nil`: it is never near.
+    public private(set) var threshold: ProximityThreshold?
+    /// Whether the trackable is near its destination.
     public private(set) var isNear = false
 
-    static let window: Duration = .seconds(30)
-    static let slowest = 0.5
-    /// The most fixes of the window that are kept; a faster receiver is looked at over a shorter time.
-    static let maximumFixes = 600
+    private var speed = RecentSpeed()
+    private var position: Coordinate?
+    /// The last answer of the temporal measure; `outside` until there was one.
+    private var temporal = Standing.outside
 
-    /// Starts far. Without destination or threshold it is never near.
-    public init(destination: Coordinate?, threshold: ProximityThreshold?) {
+    /// Makes a machine for a trackable of which no fix is known yet, and which is therefore not near.
+    public init(destination: Coordinate? = nil, threshold: ProximityThreshold? = nil) {
         self.destination = destination
         self.threshold = threshold
     }
 
-    /// Another destination or threshold.
+    /// A fix came, sent or not. A fix older than the newest one plays no part.
     ///
-    /// - Returns: The new answer; `nil` when it is the same as before.
-    public mutating func changed(destination: Coordinate?, threshold: ProximityThreshold?) -> Bool? {
-        guard destination != self.destination || threshold != self.threshold else { return nil }
-        self.destination = destination
-        self.threshold = threshold
-        self.temporal = nil
-        let wasNear = self.isNear
-        self.isNear = false
-        if let last = self.recent.last { self.isNear = self.decide(last) }
-        return self.isNear == wasNear ? nil : self.isNear
-    }
-
-    /// The trackable moved.
-    ///
-    /// - Returns: The new answer; `nil` when it is the same as before.
+    /// - Returns: whether the trackable is near now, where that changed; otherwise `nil`.
     public mutating func moved(_ fix: Location, now: MonotonicTime) -> Bool? {
-        if let last = self.recent.last, fix.time < last.time { return nil }
-        self.recent.append(fix)
-        let oldest = self.recent.firstIndex { fix.time.since($0.time) <= Self.window } ?? 0
-        self.recent.removeFirst(max(oldest, self.recent.count - Self.maximumFixes))
-        let next = self.decide(fix)
-        guard next != self.isNear else { return nil }
-        self.isNear = next
-        return next
+        guard self.speed.moved(fix, now: now) else { return nil }
+        self.position = fix.coordinate
+        return self.settle(self.decided())
     }
 
-    private mutating func decide(_ fix: Location) -> Bool {
-        guard let destination = self.destination, let threshold = self.threshold else { return false }
-        let distance = fix.coordinate.distance(to: destination).value
-        let spatial = threshold.spatial.map { Self.compare(distance, $0.value) }
-        if let limit = threshold.temporal, let speed = self.speed {
-            self.temporal = Self.compare(distance / speed, limit.inSeconds)
+    /// The destination was set, changed or cleared: decided anew from the last known position.
+    ///
+    /// - Returns: whether the trackable is near now, where that changed; otherwise `nil`.
+    public mutating func destinationChanged(_ destination: Coordinate?) -> Bool? {
+        guard destination != self.destination else { return nil }
+        self.destination = destination
+        return self.decideAnew()
+    }
+
+    /// The threshold was set, changed or cleared: decided anew from the last known position.
+    ///
+    /// - Returns: whether the trackable is near now, where that changed; otherwise `nil`.
+    public mutating func thresholdChanged(_ threshold: ProximityThreshold?) -> Bool? {
+        guard threshold != self.threshold else { return nil }
+        self.threshold = threshold
+        return self.decideAnew()
+    }
+
+    /// The clock that the fixes are stamped with was set: the speed is unknown until a new path is known.
+    public mutating func clockStepped() { self.speed.reset() }
+
+    /// Nothing that was said of another destination or threshold holds any more.
+    private mutating func decideAnew() -> Bool? {
+        let before = self.isNear
+        self.temporal = .outside
+        self.isNear = false
+        self.isNear = self.decided()
+        return self.isNear == before ? nil : self.isNear
+    }
+
+    private mutating func settle(_ isNear: Bool) -> Bool? {
+        guard isNear != self.isNear else { return nil }
+        self.isNear = isNear
+        return isNear
+    }
+
+    private mutating func decided() -> Bool {
+        guard let destination = self.destination, let threshold = self.threshold, let position = self.position else {
+            return false
         }
-        let answers = [spatial, threshold.temporal == nil ? nil : self.temporal].compactMap { $0 }
-        if answers.contains(.below) { return true }
-        return self.isNear && !(answers.allSatisfy { $0 == .above } && !answers.isEmpty)
-    }
-
-    private static func compare(_ value: Double, _ threshold: Double) -> Answer {
-        if value < threshold { return .below }
-        return value > threshold * 1.1 ? .above : .between
-    }
-
-    /// Path length over time in the window; `nil` when unknown or too slow to tell.
-    private var speed: Double? {
-        guard let first = self.recent.first, let last = self.recent.last else { return nil }
-        let time = last.time.since(first.time).inSeconds
-        guard time > 0 else { return nil }
-        let length = zip(self.recent, self.recent.dropFirst()).reduce(0) {
-            $0 + $1.0.coordinate.distance(to: $1.1.coordinate).value
+        let distance = position.distance(to: destination).value
+        var standings: [Standing] = []
+        if let spatial = threshold.spatial { standings.append(Standing(distance, threshold: spatial.value)) }
+        if let temporal = threshold.temporal {
+            if let speed = self.speed.metersPerSecond, speed >= Self.leastSpeed {
+                self.temporal = Standing(distance / speed, threshold: temporal.inSeconds)
+            }
+            standings.append(self.temporal)
         }
-        let speed = length / time
-        return speed >= Self.slowest ? speed : nil
+        return self.isNear ? standings.contains { $0 != .outside } : standings.contains(.inside)
     }
 }

@@ -1,58 +1,58 @@
-/// Something a resolution may depend on changed.
-public enum ConditionChange: Hashable, Sendable {
-    case subscriberArrived(SubscriberID)
-    case subscriberLeft(SubscriberID)
-    case requested(SubscriberID, Resolution)
-    case requestDropped(SubscriberID)
-    case batteryRead(Double?)
-    case nearChanged(Bool)
-    case constraintsChanged(ResolutionConstraints?)
-}
-
-/// The one funnel for one trackable: every change enters here, and it answers only when the resolution differs.
+/// The one funnel through which the resolution of one trackable changes: every cause enters here, and it speaks only when
+/// the answer differs.
 public struct ResolutionStateMachine: Sendable {
-    /// The snapshot.
-    public private(set) var conditions: TrackingConditions
-    /// The resolution in force.
-    public private(set) var current: Resolution
     private let policy: any ResolutionPolicy
     private var present: Set<SubscriberID> = []
 
-    /// Starts with a snapshot, without subscribers.
-    public init(conditions: TrackingConditions, policy: any ResolutionPolicy) {
-        self.conditions = conditions
+    /// The snapshot that the last answer was given for.
+    public private(set) var conditions: TrackingConditions
+    /// The resolution in force.
+    public private(set) var current: Resolution
+
+    /// Makes a funnel for a trackable that nobody watches yet; ``current`` holds the first answer.
+    public init(
+        policy: any ResolutionPolicy = DefaultResolutionPolicy(), constraints: ResolutionConstraints? = nil,
+        floor: Resolution? = nil, default: Resolution = .standard
+    ) {
         self.policy = policy
-        self.current = policy.resolution(for: conditions)
+        self.conditions = TrackingConditions(constraints: constraints, floor: floor, default: `default`)
+        self.current = policy.resolution(for: self.conditions)
     }
 
-    /// Whether the battery is known and below the threshold.
+    /// Whether the battery is known and below the constraints' threshold.
     public var isLowBattery: Bool { self.conditions.isLowBattery }
 
-    /// Whether this subscriber is present.
-    public func isPresent(_ subscriber: SubscriberID) -> Bool { self.present.contains(subscriber) }
+    /// Who is present.
+    public var subscribers: Set<SubscriberID> { self.present }
 
-    /// Something changed.
-    ///
-    /// - Returns: The new resolution; `nil` when it is the same as before.
+    /// Notes what changed and decides again; returns the new resolution, or `nil` when it is the one in force.
     public mutating func changed(_ change: ConditionChange) -> Resolution? {
-        switch change {
-        case .subscriberArrived(let subscriber):
-            self.present.insert(subscriber)
-        case .subscriberLeft(let subscriber):
-            self.present.remove(subscriber)
-            _ = self.conditions.requests.remove(subscriber)
-        case .requested(let subscriber, let resolution):
-            guard self.present.contains(subscriber) else { return nil }
-            self.conditions.requests.set(subscriber, to: resolution)
-        case .requestDropped(let subscriber): _ = self.conditions.requests.remove(subscriber)
-        case .batteryRead(let percent): self.conditions.batteryPercent = percent
-        case .nearChanged(let isNear): self.conditions.isNear = isNear
-        case .constraintsChanged(let constraints): self.conditions.constraints = constraints
-        }
-        self.conditions.subscribers = self.present.count
+        self.note(change)
         let next = self.policy.resolution(for: self.conditions)
         guard next != self.current else { return nil }
         self.current = next
         return next
+    }
+
+    private mutating func note(_ change: ConditionChange) {
+        switch change {
+        case .subscriberCame(let subscriber):
+            self.present.insert(subscriber)
+            self.conditions.subscribers = self.present.count
+        case .subscriberLeft(let subscriber):
+            self.present.remove(subscriber)
+            self.conditions.requests.remove(subscriber)
+            self.conditions.subscribers = self.present.count
+        case .requestMade(let subscriber, let resolution):
+            guard self.present.contains(subscriber) else { return }
+            self.conditions.requests.set(subscriber, to: resolution)
+        case .requestDropped(let subscriber): self.conditions.requests.remove(subscriber)
+        case .batteryRead(let percent):
+            self.conditions.batteryPercent = percent.flatMap { (0...100).contains($0) ? $0 : nil }
+        case .nearChanged(let isNear): self.conditions.isNear = isNear
+        case .constraintsChanged(let constraints): self.conditions.constraints = constraints
+        case .floorChanged(let floor): self.conditions.floor = floor
+        case .defaultChanged(let resolution): self.conditions.default = resolution
+        }
     }
 }

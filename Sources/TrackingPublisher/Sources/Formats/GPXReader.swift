@@ -66,8 +66,9 @@ struct GPXReader: RecordingDecoder {
     }
 
     mutating func finish() -> [SourceEvent] {
+        guard self.failure == nil else { return [] }
         guard self.isGPX else {
-            self.failure = self.failure ?? TrackingError(.inputUnreadable, "is not GPX: it has no gpx element")
+            self.failure = TrackingError(.inputUnreadable, "is not GPX: it has no gpx element")
             return []
         }
         return self.scanner.isComplete ? [] : [.badInput("the GPX breaks off after track point \(self.count)")]

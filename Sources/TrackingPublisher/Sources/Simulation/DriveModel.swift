@@ -57,7 +57,7 @@ struct DriveModel: Sendable {
             ? min(allowed, self.speed + Self.acceleration * Self.step)
             : max(allowed, self.speed - 1.3 * Self.braking * Self.step)
         self.position += self.speed * Self.step
-        if let halt = self.halt, halt.place - self.position < 1 {
+        if let halt = self.halt, halt.place - self.position < 0.4 {
             self.speed = 0
             self.waiting = halt.seconds
             self.halt = nil
@@ -91,10 +91,12 @@ struct DriveModel: Sendable {
         let count = self.route.points.count
         let segment = self.route.segment(at: self.position)
         var allowed = self.route.points[segment].limit
-        if let halt = self.halt { allowed = min(allowed, Self.speed(0, in: halt.place - self.position - 0.5)) }
+        // Where it will be at the end of the step is what counts, or it would brake too late each time.
+        let position = self.position + self.speed * Self.step
+        if let halt = self.halt { allowed = min(allowed, Self.speed(0, in: halt.place - position)) }
         for ahead in (segment + 1)...(segment + count) {
             let index = ahead % count
-            let distance = self.route.distances[index] + (ahead >= count ? self.route.length : 0) - self.position
+            let distance = self.route.distances[index] + (ahead >= count ? self.route.length : 0) - position
             guard distance < Self.sight else { break }
             let speed = min(self.route.points[index].limit, self.route.cornerSpeed(at: index))
             allowed = min(allowed, Self.speed(speed, in: distance))

@@ -27,6 +27,9 @@ public struct SimulatedSource: LocationSource {
     /// The longest sleep: a finer resolution that comes meanwhile wakes it anyway.
     private static let longestSleep: Duration = .seconds(1)
 
+    /// When the courier left.
+    private static let departure = SourceClock.now
+
     /// What is known of the source before it runs.
     public let facts: SourceFacts
     private let configuration: Configuration
@@ -35,8 +38,10 @@ public struct SimulatedSource: LocationSource {
     /// A courier.
     public init(_ configuration: Configuration = Configuration()) {
         self.configuration = configuration
+        _ = Self.departure
         self.facts = SourceFacts(
-            name: "simulate:", kind: .simulated, isFinite: false, isLive: false, accuracy: configuration.accuracy)
+            name: "simulate:#accuracy=\(configuration.accuracy.rawValue)", kind: .simulated, isFinite: false,
+            isLive: false, accuracy: configuration.accuracy)
     }
 
     /// Says which resolution is wanted from now on.
@@ -49,8 +54,9 @@ public struct SimulatedSource: LocationSource {
         defer { self.wanted.wakes(nil) }
         var vehicle = DriveModel(route: .limerickCourier, seed: self.configuration.seed)
         var receiver = ReceiverModel(seed: self.configuration.seed)
-        var last = SourceClock.now
-        var due = last
+        // Simulations of one process are views of the same courier: closing one and opening another moves nobody.
+        var last = Self.departure
+        var due = SourceClock.now
         while !Task.isCancelled {
             let now = SourceClock.now
             vehicle.advance(by: last.duration(to: now).inSeconds * self.configuration.speedFactor)

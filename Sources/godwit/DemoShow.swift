@@ -1,0 +1,167 @@
+import GodwitOptions
+import ServiceLifecycle
+import Synchronization
+import TrackingCore
+import TrackingMQTT
+import TrackingSubscriber
+
+/// The story: each chapter says what is about to happen, makes it happen, and waits until it was seen.
+final class DemoShow: Service {
+    private let stage: DemoStage
+    private let isScript: Bool
+    private let duration: Double?
+    private let succeeded = Mutex(false)
+    private let seen = Mutex(Seen())
+
+    /// What the silent observer saw so far.
+    fileprivate struct Seen {
+        var inForce: ResolutionInForce?
+        var arrivals: [ContinuousClock.Instant] = []
+        var lastFix: Location?
+    }
+
+    init(stage: DemoStage, isScript: Bool, duration: Double?) {
+        self.stage = stage
+        self.isScript = isScript
+        self.duration = duration
+    }
+
+    /// Whether every chapter happened.
+    var hasSucceeded: Bool { self.succeeded.withLock { $0 } }
+
+    func run() async throws {
+        try await cancelWhenGracefulShutdown {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                let observer = try self.stage.subscriber("demo-observer", isSilent: true)
+                let events = observer.events
+                observer.watch(try TrackableID(DemoStage.trackable))
+                group.addTask { try await observer.run() }
+                group.addTask { for await event in events { self.note(event) } }
+                group.addTask { try await self.tell() }
+                if let duration = self.duration {
+                    group.addTask {
+                        try await Task.sleep(for: .seconds(duration))
+                        throw CancellationError()
+                    }
+                }
+                defer { group.cancelAll() }
+                // The story ends by throwing: nothing else here ends by itself.
+                do { try await group.waitForAll() } catch is CancellationError {}
+            }
+        }
+    }
+
+    // MARK: - The story
+
+    private func tell() async throws {
+        self.say(
+            "A private broker listens on \(self.stage.address). A courier sets out, simulated, six times as fast as a van."
+        )
+        self.say("Look yourself:  mosquitto_sub -v -p \(self.stage.port) -t 'tracking/#'")
+        try self.stage.startAgent()
+        var happened = try await self.chapter(
+            "Nobody watches: a position every 30 s, the finer source closed.", within: 20
+        ) {
+            $0.inForce?.subscribers == 0 && $0.inForce?.resolution.desiredInterval == .seconds(30) && $0.lastFix != nil
+                && self.stage.selectedSource == "BALANCED"
+        }
+        let watcher = try self.stage.subscriber("demo-watcher", isSilent: false)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await watcher.run() }
+            happened = try await self.watched(watcher) && happened
+            watcher.finish()
+            try await group.waitForAll()
+        }
+        happened =
+            try await self.chapter("The watcher left: every 30 s again, the finer source closed.", within: 20) {
+                $0.inForce?.subscribers == 0 && $0.inForce?.resolution.desiredInterval ?? .zero >= .seconds(10)
+                    && self.stage.selectedSource == "BALANCED"
+            } && happened
+        self.succeeded.withLock { $0 = happened }
+        self.say(happened ? "That is the story. Every chapter happened." : "A chapter did not happen as told.")
+        if self.isScript { throw CancellationError() }
+        self.say("The courier drives on until Ctrl-C.")
+    }
+
+    private func watched(_ watcher: AssetSubscriber<MQTTTransport>) async throws -> Bool {
+        let wanted = try Resolution(accuracy: .high, desiredInterval: .seconds(1), minimumDisplacement: 0)
+        watcher.watch(try TrackableID(DemoStage.trackable), requesting: wanted)
+        var happened = try await self.chapter(
+            "A watcher arrives and asks for every second: the finer source opens.", within: 20
+        ) {
+            $0.inForce?.resolution == wanted && self.stage.selectedSource == "HIGH" && $0.hasPace(of: .seconds(1))
+        }
+        self.stage.setBattery(15)
+        happened =
+            try await self.chapter(
+                "The battery sinks to 15 %, below the threshold of 20: five times as seldom.", within: 30
+            ) {
+                $0.inForce?.isLowBattery == true && $0.inForce?.resolution.desiredInterval == .seconds(5)
+                    && $0.hasPace(of: .seconds(5))
+            } && happened
+        self.stage.setBattery(80)
+        happened =
+            try await self.chapter("The battery is charged: every second again.", within: 20) {
+                $0.inForce?.isLowBattery == false && $0.hasPace(of: .seconds(1))
+            } && happened
+        return try await self.chapter("Near the destination, closer than 200 m: twice a second.", within: 180) {
+            $0.inForce?.isNear == true && $0.inForce?.resolution.desiredInterval == .milliseconds(500)
+        } && happened
+    }
+
+    /// Tells a chapter and waits until it was seen.
+    private func chapter(
+        _ title: String, within seconds: Int, _ isSeen: @Sendable (borrowing Seen) -> Bool
+    ) async throws -> Bool {
+        self.say("\n» " + title)
+        self.seen.withLock { $0.arrivals = [] }
+        let deadline = ContinuousClock.now.advanced(by: .seconds(seconds))
+        while !self.seen.withLock({ isSeen($0) }) {
+            guard ContinuousClock.now < deadline else {
+                self.say("  ✗ did not happen within \(seconds) s")
+                return false
+            }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        self.say("  ✓ seen")
+        return true
+    }
+
+    // MARK: - What is seen
+
+    private func note(_ event: SubscriberEvent) {
+        switch event {
+        case .location(_, let received) where !received.isRetained && !received.isLate:
+            let now = ContinuousClock.now
+            let gap = self.seen.withLock { seen in
+                defer {
+                    seen.arrivals.append(now)
+                    seen.lastFix = received.update.location
+                }
+                return seen.arrivals.last.map { $0.duration(to: now) }
+            }
+            let after = gap.map { ", \($0.inSeconds.text(digits: 1)) s after the last" } ?? ""
+            let point = received.update.location
+            let speed = point.speed.map { ", \(($0 * 3.6).text(digits: 0)) km/h" } ?? ""
+            self.say(
+                "  · at \(point.coordinate.latitude.text(digits: 5)), \(point.coordinate.longitude.text(digits: 5))\(speed)\(after)"
+            )
+        case .resolution(_, let inForce?):
+            self.seen.withLock { $0.inForce = inForce }
+            self.say("  → resolution \(WatchPrinter.describe(inForce))")
+        case .location, .raw, .state, .presence, .resolution, .badMessage, .connection:
+            break
+        }
+    }
+
+    private func say(_ text: String) { Terminal.write(text + "\n") }
+}
+
+extension DemoShow.Seen {
+    /// Whether the last two arrivals are about so far apart.
+    func hasPace(of interval: Duration) -> Bool {
+        guard self.arrivals.count >= 2 else { return false }
+        let gap = self.arrivals[self.arrivals.count - 2].duration(to: self.arrivals[self.arrivals.count - 1])
+        return gap > interval * 0.7 && gap < interval * 1.6
+    }
+}

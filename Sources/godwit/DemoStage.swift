@@ -1,0 +1,137 @@
+import Foundation
+import Synchronization
+import TrackingCore
+import TrackingMQTT
+import TrackingSubscriber
+
+/// What the demo runs on: a private broker and an agent as child processes, and a folder for their files.
+final class DemoStage: Sendable {
+    static let trackable = "courier-1"
+    /// One of the simulated courier's customers.
+    static let destination = "52.67180,-8.64350"
+
+    let port: Int
+    private let folder: URL
+    private let children = Mutex<[Process]>([])
+    private let selections = Mutex<[String]>([])
+
+    /// Starts the broker.
+    ///
+    /// - Throws: `inputUnreadable` when Mosquitto is not installed.
+    init() throws {
+        let program = try Self.find("mosquitto", beside: ["/usr/sbin", "/usr/local/sbin"])
+        self.folder = FileManager.default.temporaryDirectory.appending(path: "godwit-demo-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
+        self.port = try Self.freePort()
+        let configuration = """
+            listener \(self.port) 127.0.0.1
+            allow_anonymous true
+            max_inflight_messages 500
+            max_queued_messages 100000
+            """
+        let file = self.folder.appending(path: "mosquitto.conf")
+        try configuration.write(to: file, atomically: true, encoding: .utf8)
+        try self.start(program, ["-c", file.path()], output: FileHandle.nullDevice)
+        self.setBattery(80)
+    }
+
+    /// The broker's address.
+    var address: String { "mqtt://127.0.0.1:\(self.port)" }
+
+    /// The charge that the agent's battery file holds, in percent.
+    func setBattery(_ percent: Int) {
+        try? "\(percent)\n".write(to: self.folder.appending(path: "battery"), atomically: true, encoding: .utf8)
+    }
+
+    /// Which source the agent opened last, as it said itself.
+    var selectedSource: String? { self.selections.withLock { $0.last } }
+
+    /// Starts the agent: a coarse and a fine source, a destination, thresholds.
+    func startAgent() throws {
+        let own = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path()
+        let program = try Self.find("godwit-agent", beside: [own, Self.ownFolder])
+        let log = Pipe()
+        log.fileHandleForReading.readabilityHandler = { [weak self] handle in
+            let text = String(decoding: handle.availableData, as: UTF8.self)
+            if text.isEmpty { return handle.readabilityHandler = nil }
+            for line in text.split(separator: "\n") where line.contains("source selected") {
+                self?.selections.withLock { $0.append(line.contains("HIGH") ? "HIGH" : "BALANCED") }
+            }
+        }
+        try self.start(
+            program,
+            [
+                "run", "--trackable", Self.trackable, "--broker", self.address, "--client-id", "demo-agent",
+                "--source", "simulate:#accuracy=BALANCED", "--source", "simulate:#accuracy=HIGH", "--speed", "6",
+                "--destination", Self.destination, "--proximity", "200", "--battery",
+                "file:\(self.folder.appending(path: "battery").path())", "--battery-threshold", "20",
+                "--low-battery-multiplier", "5", "--resolution-far", "BALANCED/30000/0", "--resolution-far-watched",
+                "BALANCED/10000/0", "--resolution-near", "BALANCED/10000/0", "--resolution-near-watched", "HIGH/500/0",
+                "--log-level", "info",
+            ], output: log)
+    }
+
+    /// A subscriber on this broker; a silent one is not counted as watching.
+    func subscriber(_ name: String, isSilent: Bool) throws -> AssetSubscriber<MQTTTransport> {
+        let client = try ClientID(name)
+        var generator = SystemRandomNumberGenerator()
+        var configuration = SubscriberConfiguration(client: client, session: .random(using: &generator))
+        configuration.isSilent = isSilent
+        let connection = MQTTConfiguration(
+            endpoints: [MQTTEndpoint(host: "127.0.0.1", port: self.port)], client: client)
+        return AssetSubscriber(configuration: configuration, transport: try MQTTTransport(configuration: connection))
+    }
+
+    /// Ends the children and removes the folder.
+    func end() {
+        for child in self.children.withLock({ $0.reversed() }) where child.isRunning {
+            child.terminate()
+            child.waitUntilExit()
+        }
+        try? FileManager.default.removeItem(at: self.folder)
+    }
+
+    // MARK: - Programs and ports
+
+    private func start(_ program: String, _ arguments: [String], output: Any) throws {
+        let process = Process()
+        process.executableURL = URL(filePath: program)
+        process.arguments = arguments
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = output
+        try process.run()
+        self.children.withLock { $0.append(process) }
+    }
+
+    private static var ownFolder: String {
+        let path = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        return URL(filePath: path).deletingLastPathComponent().path()
+    }
+
+    private static func find(_ name: String, beside folders: [String]) throws -> String {
+        let path = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+        for folder in folders + path {
+            let candidate = URL(filePath: folder).appending(path: name).path()
+            if FileManager.default.isExecutableFile(atPath: candidate) { return candidate }
+        }
+        let advice = name == "mosquitto" ? "install it with: apt-get install mosquitto" : "build it with: swift build"
+        throw TrackingError(.inputUnreadable, "the program '\(name)' is not on PATH; \(advice)")
+    }
+
+    private static func freePort() throws -> Int {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                bind(descriptor, address, size) == 0 ? getsockname(descriptor, address, &size) : -1
+            }
+        }
+        guard result == 0 else { throw TrackingError(.inputUnreadable, "no free port on the loopback interface") }
+        return Int(UInt16(bigEndian: address.sin_port))
+    }
+}

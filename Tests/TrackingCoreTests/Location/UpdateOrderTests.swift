@@ -1,0 +1,180 @@
+import Testing
+
+@testable import TrackingCore
+
+@Suite struct UpdateOrderTests {
+    /// A point of stream `stream`, captured `seq` seconds after the epoch where nothing else is said.
+    private func point(_ seq: UInt64?, at time: Double? = nil, of stream: String? = "a") -> Location {
+        var location = Location.fix(north: time ?? Double(seq ?? 0), at: time ?? Double(seq ?? 0))
+        location.seq = seq
+        location.stream = stream.flatMap { StreamID($0) }
+        return location
+    }
+
+    private func update(
+        _ seq: UInt64?, at time: Double? = nil, of stream: String? = "a", skipped: [Location] = []
+    ) -> LocationUpdate {
+        LocationUpdate(location: self.point(seq, at: time, of: stream), skipped: skipped)
+    }
+
+    // MARK: By seq
+
+    @Test func higherNumbersAreCurrentAndLowerOnesLate() {
+        var order = UpdateOrder()
+        #expect(order.consider(self.update(10)) == .current)
+        #expect(order.consider(self.update(12)) == .current)
+        #expect(order.consider(self.update(11)) == .late)
+        #expect(order.consider(self.update(13)) == .current)
+    }
+
+    @Test func whatArrivesTwiceIsADuplicate() {
+        var order = UpdateOrder()
+        #expect(order.consider(self.update(10)) == .current)
+        #expect(order.consider(self.update(10)) == .duplicate)
+        #expect(order.consider(self.update(9)) == .late)
+        #expect(order.consider(self.update(9)) == .duplicate)
+    }
+
+    @Test func withinAStreamTheTimesPlayNoPart() {
+        var order = UpdateOrder()
+        #expect(order.consider(self.update(1, at: 5_000)) == .current)
+        #expect(order.consider(self.update(2, at: 0)) == .current)  // its clock was set back
+        #expect(order.consider(self.update(3, at: 0)) == .current)
+    }
+
+    @Test func aPointSeenAsSkippedIsADuplicateByItself() {
+        var order = UpdateOrder()
+        let update = self.update(12, skipped: [self.point(11)])
+        #expect(order.consider(update) == .current)
+        #expect(order.newSkipped(update).map(\.seq) == [11])
+        #expect(order.consider(self.update(11)) == .duplicate)
+    }
+
+    // MARK: Skipped points
+
+    @Test func skippedPointsAreToldOnceAndInOrder() {
+        var order = UpdateOrder()
+        let first = self.update(4, skipped: [self.point(1), self.point(2), self.point(3)])
+        #expect(order.consider(first) == .current)
+        #expect(order.newSkipped(first).map(\.seq) == [1, 2, 3])
+        #expect(order.newSkipped(first) == [])
+        let second = self.update(7, skipped: [self.point(3), self.point(4), self.point(5), self.point(6)])
+        #expect(order.consider(second) == .current)
+        #expect(order.newSkipped(second).map(\.seq) == [5, 6])
+    }
+
+    @Test func aLateUpdateMayBringNewSkippedPoints() {
+        var order = UpdateOrder()
+        #expect(order.consider(self.update(9)) == .current)
+        let late = self.update(6, skipped: [self.point(4), self.point(5)])
+        #expect(order.consider(late) == .late)
+        #expect(order.newSkipped(late).map(\.seq) == [4, 5])
+    }
+
+    @Test func skippedPointsInheritTheStream() {
+        var order = UpdateOrder()
+        let update = self.update(3, skipped: [self.point(2, of: nil)])
+        #expect(order.consider(update) == .current)
+        #expect(order.newSkipped(update).map(\.stream) == [StreamID("a")])
+        #expect(order.consider(self.update(2)) == .duplicate)
+    }
+
+    @Test func skippedPointsWithoutANumberAreToldOnce() {
+        var order = UpdateOrder()
+        let first = self.update(nil, at: 10, skipped: [self.point(nil, at: 8), self.point(nil, at: 9)])
+        #expect(order.consider(first) == .current)
+        #expect(order.newSkipped(first).map(\.time) == first.skipped.map(\.time))
+        #expect(order.consider(first) == .duplicate)
+        #expect(order.newSkipped(first) == [])
+        // The second repeats the last position before its own new point.
+        let second = self.update(nil, at: 12, skipped: [self.point(nil, at: 10), self.point(nil, at: 11)])
+        #expect(order.consider(second) == .current)
+        #expect(order.newSkipped(second).map(\.time) == [self.point(nil, at: 11).time])
+    }
+
+    // MARK: By time
+
+    @Test func withoutNumbersTheTimeOrders() {
+        var order = UpdateOrder()
+        #expect(order.consider(self.update(nil, at: 10)) == .current)
+        #expect(order.consider(self.update(nil, at: 10)) == .duplicate)
+        #expect(order.consider(self.update(nil, at: 9)) == .late)
+        #expect(order.consider(self.update(nil, at: 11)) == .current)
+    }
+
+    @Test func aPredictionGivesWayToTheNextFixThoughThatIsOlder() {
+        var order = UpdateOrder()
+        #expect(order.consider(self.update(1, at: 10)) == .current)
+        let prediction = LocationUpdate(location: self.point(nil, at: 15), kind: .predicted)
+        #expect(order.consider(prediction) == .current)
+        #expect(order.consider(prediction) == .duplicate)
+        #expect(order.consider(self.update(2, at: 13)) == .current)
+        #expect(order.consider(self.update(nil, at: 12)) == .late)  // a prediction that was overtaken
+    }
+
+    // MARK: Streams
+
+    @Test func aNewStreamIsCurrentWhateverItsNumberAndTime() {
+        var order = UpdateOrder()
+        #expect(order.consider(self.update(4_711, at: 5_000, of: "a")) == .current)
+        #expect(order.consider(self.update(1, at: 10, of: "b")) == .current)
+        #expect(order.consider(self.update(2, at: 11, of: "b")) == .current)
+    }
+
+    @Test func aStreamThatWasReplacedComesBackOnlyWithALaterTime() {
+        var order = UpdateOrder()
+        #expect(order.consider(self.update(1, at: 10, of: "a")) == .current)
+        #expect(order.consider(self.update(1, at: 20, of: "b")) == .current)
+        #expect(order.consider(self.update(2, at: 19, of: "a")) == .late)
+        #expect(order.consider(self.update(2, at: 19, of: "a")) == .duplicate)
+        #expect(order.consider(self.update(2, at: 21, of: "b")) == .current)
+        #expect(order.consider(self.update(3, at: 30, of: "a")) == .current)
+        #expect(order.consider(self.update(4, at: 1, of: "a")) == .current)  // it is the stream in place again
+    }
+
+    @Test func theSameNumberInTwoStreamsIsTwoPoints() {
+        var order = UpdateOrder()
+        #expect(order.consider(self.update(1, at: 1, of: "a")) == .current)
+        #expect(order.consider(self.update(1, at: 2, of: "b")) == .current)
+        #expect(order.consider(self.update(1, at: 2, of: "b")) == .duplicate)
+    }
+
+    @Test func theStreamUnheardForLongestIsForgotten() {
+        var order = UpdateOrder()
+        for number in 0..<UpdateOrder.maximumStreams {
+            #expect(order.consider(self.update(5, at: Double(number), of: "s\(number)")) == .current)
+        }
+        #expect(order.consider(self.update(5, at: 100, of: "s0")) == .duplicate)  // heard again
+        #expect(order.consider(self.update(5, at: 101, of: "new")) == .current)
+        #expect(order.consider(self.update(5, at: 100, of: "s0")) == .duplicate)
+        #expect(order.consider(self.update(5, at: 1, of: "s1")) == .current)  // forgotten, hence new
+    }
+
+    @Test(arguments: UInt64(1)...6) func everyPointIsToldOnceAndTheCurrentOnlyRises(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        var order = UpdateOrder()
+        var told: [UInt64] = []
+        var current: UInt64 = 0
+        var updates = (0..<60).map { number in
+            let base = UInt64(number) * 5 + 1
+            return self.update(base + 4, skipped: (0..<4).map { self.point(base + $0) })
+        }
+        // Twice each, and out of order by a few.
+        updates = (updates + updates).enumerated()
+            .sorted { $0.offset % 60 + Int($0.offset / 60) * 3 < $1.offset % 60 + Int($1.offset / 60) * 3 }
+            .map(\.element)
+        for start in stride(from: 0, to: updates.count, by: 6) {
+            updates[start..<(start + 6)].shuffle(using: &generator)
+        }
+        for update in updates {
+            let verdict = order.consider(update)
+            if verdict == .current {
+                #expect(update.location.seq ?? 0 > current)
+                current = update.location.seq ?? 0
+            }
+            if verdict != .duplicate { told.append(update.location.seq ?? 0) }
+            told += order.newSkipped(update).map { $0.seq ?? 0 }
+        }
+        #expect(told.sorted() == Array(1...300))
+    }
+}

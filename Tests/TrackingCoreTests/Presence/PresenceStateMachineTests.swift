@@ -1,0 +1,292 @@
+import Testing
+
+@testable import TrackingCore
+
+/// docs/protocol.md, "Who is there", rule by rule. Every state is reached by events.
+@Suite struct PresenceStateMachineTests {
+    // MARK: - What makes a member present
+
+    @Test func aLivePresenceCountsAsAHeartbeat() throws {
+        var talk = PresenceConversation()
+        #expect(try talk.subscriber("w1", "a/0") == ["arrived subscriber w1 a/0 on van", "watch w1"])
+        #expect(try talk.present(.subscriber) == ["w1 a/0"])
+        #expect(talk.machine.nextDeadline == .seconds(90))
+    }
+
+    @Test func aRetainedPresenceAloneIsNobody() throws {
+        var talk = PresenceConversation()
+        #expect(try talk.subscriber("w1", "a/0", retained: true) == ["watch w1"])
+        #expect(try talk.present(.subscriber) == [])
+        #expect(try talk.online("w1", "a/0", retained: true) == ["arrived subscriber w1 a/0 on van"])
+    }
+
+    @Test func presenceAndLivenessMustNameTheSameSession() throws {
+        var talk = PresenceConversation()
+        #expect(try talk.subscriber("w1", "old/0", retained: true) == ["watch w1"])
+        #expect(try talk.online("w1", "new/0") == [])
+        #expect(try talk.present(.subscriber) == [])
+        #expect(try talk.subscriber("w1", "new/0", retained: true) == ["arrived subscriber w1 new/0 on van"])
+    }
+
+    @Test func theLivenessOfAStrangerIsOfNoInterest() throws {
+        var talk = PresenceConversation()
+        #expect(try talk.online("w1", "a/0") == [])
+        #expect(talk.machine.nextDeadline == nil)
+    }
+
+    @Test func oneHeartbeatCarriesEveryTrackableOfTheClient() throws {
+        var talk = PresenceConversation()
+        #expect(try talk.subscriber("w1", "a/0", on: "van", retained: true) == ["watch w1"])
+        #expect(try talk.subscriber("w1", "a/0", on: "bike", retained: true) == [])
+        #expect(
+            try talk.online("w1", "a/0") == ["arrived subscriber w1 a/0 on bike", "arrived subscriber w1 a/0 on van"])
+        #expect(
+            talk.wait(.seconds(90)) == ["left subscriber w1 a/0 on bike", "left subscriber w1 a/0 on van"])
+    }
+
+    // MARK: - Leases
+
+    @Test func aLeaseRunsOutWithoutAHeartbeatAndAtOnce() throws {
+        var talk = PresenceConversation()
+        _ = try talk.subscriber("w1", "a/0")
+        #expect(talk.wait(.milliseconds(89_900)) == [])
+        #expect(talk.wait(.milliseconds(100)) == ["left subscriber w1 a/0 on van"])
+        #expect(try talk.present(.subscriber) == [])
+    }
+
+    @Test func aHeartbeatRenewsTheLeaseItGives() throws {
+        var talk = PresenceConversation()
+        _ = try talk.subscriber("w1", "a/0", lease: 10)
+        #expect(talk.wait(.seconds(8)) == [])
+        #expect(try talk.online("w1", "a/0", lease: 30) == [])
+        #expect(talk.wait(.milliseconds(29_900)) == [])
+        #expect(talk.wait(.milliseconds(100)) == ["left subscriber w1 a/0 on van"])
+    }
+
+    @Test func aRetainedHeartbeatRenewsNothing() throws {
+        var talk = PresenceConversation()
+        _ = try talk.subscriber("w1", "a/0", lease: 10)
+        #expect(talk.wait(.seconds(8)) == [])
+        #expect(try talk.online("w1", "a/0", lease: 10, retained: true) == [])
+        #expect(talk.wait(.seconds(2)) == ["left subscriber w1 a/0 on van"])
+    }
+
+    @Test func aRetainedHeartbeatIsTrustedForOneLeaseOnce() throws {
+        var talk = PresenceConversation()
+        _ = try talk.publisher("d1", "a/2", lease: 10, retained: true)
+        #expect(try talk.online("d1", "a/2", lease: 10, retained: true) == ["arrived publisher d1 a/2 on van"])
+        #expect(talk.wait(.seconds(10)) == ["left publisher d1 a/2 on van"])
+        // The ghost stays gone, however often the broker hands out its kept words.
+        #expect(try talk.online("d1", "a/2", lease: 10, retained: true) == [])
+        #expect(try talk.publisher("d1", "a/2", lease: 10, retained: true) == [])
+        talk.disconnected()
+        talk.connected()
+        #expect(try talk.publisher("d1", "a/2", lease: 10, retained: true) == [])
+        #expect(try talk.online("d1", "a/2", lease: 10, retained: true) == [])
+        #expect(try talk.present(.publisher) == [])
+        // A live word brings it back.
+        #expect(try talk.online("d1", "a/2", lease: 10) == ["arrived publisher d1 a/2 on van"])
+    }
+
+    @Test func aRunWhoseLiveLeaseRanOutNeedsALiveHeartbeat() throws {
+        var talk = PresenceConversation()
+        _ = try talk.publisher("d1", "a/0", lease: 10)
+        #expect(talk.wait(.seconds(10)) == ["left publisher d1 a/0 on van"])
+        #expect(try talk.online("d1", "a/0", lease: 10, retained: true) == [])
+        #expect(try talk.online("d1", "a/0", lease: 10) == ["arrived publisher d1 a/0 on van"])
+    }
+
+    @Test func theNextConnectionOfAGhostIsTrustedAnew() throws {
+        var talk = PresenceConversation()
+        _ = try talk.publisher("d1", "a/0", lease: 10, retained: true)
+        _ = try talk.online("d1", "a/0", lease: 10, retained: true)
+        #expect(talk.wait(.seconds(10)) == ["left publisher d1 a/0 on van"])
+        #expect(try talk.online("d1", "a/1", lease: 10, retained: true) == ["arrived publisher d1 a/0 on van"])
+    }
+
+    @Test func noLeaseRunsWhileThisSideIsNotConnected() throws {
+        var talk = PresenceConversation()
+        _ = try talk.subscriber("w1", "a/0", lease: 10)
+        talk.disconnected()
+        #expect(talk.machine.nextDeadline == nil)
+        #expect(talk.wait(.seconds(3_600)) == [])
+        #expect(try talk.present(.subscriber) == ["w1 a/0"])
+    }
+
+    @Test func eachKnownMemberGetsOneLeaseAfterAnOwnReconnect() throws {
+        var talk = PresenceConversation()
+        _ = try talk.subscriber("w1", "a/0", lease: 10)
+        #expect(talk.wait(.seconds(9)) == [])
+        talk.disconnected()
+        #expect(talk.wait(.seconds(100)) == [])
+        talk.connected()
+        #expect(try talk.subscriber("w1", "a/0", lease: 10, retained: true) == [])
+        #expect(talk.wait(.milliseconds(9_900)) == [])
+        #expect(talk.wait(.milliseconds(100)) == ["left subscriber w1 a/0 on van"])
+    }
+
+    @Test func aPresenceThatIsNotSeenAgainAfterAnOwnReconnectIsGoneAfterALease() throws {
+        var talk = PresenceConversation()
+        _ = try talk.subscriber("w1", "a/0", on: "van", lease: 10)
+        _ = try talk.subscriber("w1", "a/0", on: "bike", lease: 10)
+        talk.disconnected()
+        talk.connected()
+        // It left the van while nobody listened, and lives on with the bike.
+        #expect(try talk.subscriber("w1", "a/0", on: "bike", lease: 10, retained: true) == [])
+        #expect(talk.wait(.seconds(5)) == [])
+        #expect(try talk.online("w1", "a/0", lease: 10) == [])
+        #expect(talk.wait(.seconds(5)) == ["left subscriber w1 a/0 on van"])
+        #expect(try talk.present(.subscriber, on: "bike") == ["w1 a/0"])
+    }
+
+    // MARK: - Goodbyes, wills and reconnects
+
+    @Test func aClearedPresenceIsGoneAtOnce() throws {
+        var talk = PresenceConversation()
+        _ = try talk.subscriber("w1", "a/0")
+        #expect(try talk.cleared(.subscriber, "w1") == ["left subscriber w1 a/0 on van", "unwatch w1"])
+        #expect(talk.machine.nextDeadline == nil)
+    }
+
+    @Test func aSubscriberThatDiedIsGoneAfterTwoSeconds() throws {
+        var talk = PresenceConversation()
+        _ = try talk.subscriber("w1", "a/0")
+        #expect(try talk.offline("w1", "a/0") == [])
+        #expect(talk.wait(.milliseconds(1_900)) == [])
+        #expect(talk.wait(.milliseconds(100)) == ["left subscriber w1 a/0 on van"])
+    }
+
+    @Test func aSubscriberThatReturnsWithinTwoSecondsNeverLeft() throws {
+        var talk = PresenceConversation()
+        _ = try talk.subscriber("w1", "a/0")
+        #expect(try talk.offline("w1", "a/0") == [])
+        #expect(talk.wait(.seconds(1)) == [])
+        #expect(try talk.online("w1", "a/1") == [])
+        #expect(try talk.subscriber("w1", "a/1") == ["changed subscriber w1 a/1 on van"])
+        #expect(talk.wait(.seconds(10)) == [])
+        #expect(try talk.present(.subscriber) == ["w1 a/1"])
+    }
+
+    @Test func aClearedPresenceEndsTheGraceOfAWill() throws {
+        var talk = PresenceConversation()
+        _ = try talk.subscriber("w1", "a/0")
+        #expect(try talk.offline("w1", "a/0") == [])
+        #expect(try talk.cleared(.subscriber, "w1") == ["left subscriber w1 a/0 on van", "unwatch w1"])
+        #expect(talk.wait(.seconds(10)) == [])
+    }
+
+    @Test func aPublisherThatDiedIsGoneAtOnce() throws {
+        var talk = PresenceConversation()
+        _ = try talk.publisher("d1", "a/0")
+        #expect(try talk.offline("d1", "a/0") == ["left publisher d1 a/0 on van"])
+        #expect(try talk.online("d1", "a/1") == ["arrived publisher d1 a/0 on van"])
+    }
+
+    @Test func aLateWillNeverBeatsAFastReconnect() throws {
+        var talk = PresenceConversation()
+        _ = try talk.publisher("d1", "a/0")
+        #expect(try talk.online("d1", "a/1") == [])
+        #expect(try talk.offline("d1", "a/0") == [])
+        #expect(try talk.present(.publisher) == ["d1 a/0"])
+        #expect(try talk.offline("d1", "a/1") == ["left publisher d1 a/0 on van"])
+    }
+
+    @Test func aWillOfAnotherSessionCountsForNothing() throws {
+        var talk = PresenceConversation()
+        _ = try talk.publisher("d1", "new/0")
+        #expect(try talk.offline("d1", "old/7") == [])
+        #expect(try talk.present(.publisher) == ["d1 new/0"])
+    }
+
+    @Test func anEarlierConnectionOfTheSessionDoesNotCountAsItsHeartbeat() throws {
+        var talk = PresenceConversation()
+        _ = try talk.publisher("d1", "a/3", lease: 10)
+        #expect(talk.wait(.seconds(8)) == [])
+        #expect(try talk.online("d1", "a/2", lease: 10) == [])
+        #expect(talk.wait(.seconds(2)) == ["left publisher d1 a/3 on van"])
+    }
+
+    @Test func anEmptyLivenessMeansOffline() throws {
+        var talk = PresenceConversation()
+        _ = try talk.publisher("d1", "a/0")
+        #expect(try talk.livenessCleared("d1") == ["left publisher d1 a/0 on van"])
+    }
+
+    @Test func aGraceThatAnOwnOutageInterruptedEndsAfterIt() throws {
+        var talk = PresenceConversation()
+        _ = try talk.subscriber("w1", "a/0", lease: 30)
+        #expect(try talk.offline("w1", "a/0") == [])
+        talk.disconnected()
+        #expect(talk.wait(.seconds(60)) == [])
+        talk.connected()
+        #expect(try talk.subscriber("w1", "a/0", lease: 30, retained: true) == [])
+        #expect(talk.wait(.seconds(2)) == ["left subscriber w1 a/0 on van"])
+    }
+
+    // MARK: - Sessions
+
+    @Test func twoSessionsOfAClientAreTwoSubscribersForTwoSeconds() throws {
+        var talk = PresenceConversation()
+        _ = try talk.subscriber("w1", "old/0")
+        #expect(try talk.subscriber("w1", "new/0") == ["arrived subscriber w1 new/0 on van"])
+        #expect(try talk.present(.subscriber) == ["w1 new/0", "w1 old/0"])
+        #expect(talk.wait(.seconds(2)) == ["left subscriber w1 old/0 on van"])
+        #expect(try talk.present(.subscriber) == ["w1 new/0"])
+    }
+
+    @Test func aPublisherThatStartsAgainIsAnotherOneAtOnce() throws {
+        var talk = PresenceConversation()
+        _ = try talk.publisher("d1", "old/0")
+        #expect(
+            try talk.publisher("d1", "new/0") == [
+                "arrived publisher d1 new/0 on van", "left publisher d1 old/0 on van",
+            ])
+    }
+
+    @Test func aClientIsOneMemberOfEachKind() throws {
+        var talk = PresenceConversation()
+        _ = try talk.publisher("c1", "a/0")
+        #expect(try talk.subscriber("c1", "a/0") == ["arrived subscriber c1 a/0 on van"])
+        #expect(try talk.cleared(.publisher, "c1") == ["left publisher c1 a/0 on van"])
+        #expect(try talk.present(.subscriber) == ["c1 a/0"])
+    }
+
+    @Test func theSamePresenceAgainIsNoNews() throws {
+        var talk = PresenceConversation()
+        _ = try talk.subscriber("w1", "a/0")
+        #expect(try talk.subscriber("w1", "a/0") == [])
+        #expect(try talk.subscriber("w1", "a/0", since: 5) == ["changed subscriber w1 a/0 on van"])
+    }
+
+    // MARK: - Bounds and forgetting
+
+    @Test func strangersCannotFillMemory() throws {
+        var talk = PresenceConversation(limit: 2)
+        _ = try talk.subscriber("w1", "a/0")
+        _ = try talk.subscriber("w2", "a/0")
+        #expect(try talk.subscriber("w3", "a/0") == ["full w3"])
+        // Those who are in can still speak, and one who leaves makes room.
+        #expect(try talk.subscriber("w1", "a/1") == ["changed subscriber w1 a/1 on van"])
+        _ = try talk.cleared(.subscriber, "w2")
+        #expect(try talk.subscriber("w3", "a/0") == ["arrived subscriber w3 a/0 on van", "watch w3"])
+    }
+
+    @Test func aForgottenTrackableLeavesNoWatchBehind() throws {
+        var talk = PresenceConversation()
+        _ = try talk.subscriber("w1", "a/0", on: "van")
+        _ = try talk.subscriber("w2", "a/0", on: "van")
+        _ = try talk.subscriber("w2", "a/0", on: "bike")
+        #expect(try talk.forget("van") == ["unwatch w1"])
+        #expect(try talk.present(.subscriber) == [])
+        #expect(try talk.present(.subscriber, on: "bike") == ["w2 a/0"])
+    }
+
+    @Test func standingPublishersAreThoseThatAreReadBelievedOrNot() throws {
+        var talk = PresenceConversation()
+        _ = try talk.publisher("d1", "a/0", since: 7, retained: true)
+        #expect(talk.machine.standingPublishers(on: try TrackableID("van")).map(\.since) == [UnixTime(7)])
+        #expect(try talk.present(.publisher) == [])
+        _ = try talk.cleared(.publisher, "d1")
+        #expect(talk.machine.standingPublishers(on: try TrackableID("van")) == [])
+    }
+}

@@ -1,0 +1,122 @@
+import Testing
+import TrackingCore
+
+@testable import TrackingPublisher
+
+@Suite struct LiveLaneTests {
+    private let wall = UnixTime(1_000_000)
+
+    private func lane(every interval: Duration = .seconds(10), silence: Duration? = nil) throws -> LiveLane {
+        let resolution = try Resolution(accuracy: .high, desiredInterval: interval, minimumDisplacement: 0)
+        return LiveLane(filter: LocationFilter(resolution: resolution, rule: .both, maximumSilence: silence))
+    }
+
+    private func fix(_ seq: UInt64, at second: Double) throws -> Location {
+        var fix = Location(coordinate: try #require(Coordinate(latitude: 0, longitude: 0)), time: UnixTime(second))
+        fix.seq = seq
+        return fix
+    }
+
+    private func time(_ second: Double) -> MonotonicTime { MonotonicTime(.seconds(second)) }
+
+    @discardableResult
+    private func capture(_ lane: inout LiveLane, _ seq: UInt64, at second: Double) throws -> LocationFilter.Verdict {
+        lane.captured(try self.fix(seq, at: second), now: self.time(second), wallClock: self.wall)
+    }
+
+    @Test func oneUpdateIsInFlightAndTheNewestWaits() throws {
+        var lane = try self.lane()
+        #expect(try self.capture(&lane, 1, at: 0) == .first)
+        #expect(lane.next(now: self.time(0))?.location.seq == 1)
+        #expect(try self.capture(&lane, 2, at: 10) == .sent)
+        #expect(lane.next(now: self.time(10)) == nil)
+        #expect(try self.capture(&lane, 3, at: 20) == .sent)
+        lane.acknowledged()
+        let update = lane.next(now: self.time(20))
+        #expect(update?.location.seq == 3)
+        #expect(update?.skipped.map(\.seq) == [2])
+    }
+
+    @Test func whatWasNotSentRidesAlong() throws {
+        var lane = try self.lane()
+        for second in 0...10 {
+            try self.capture(&lane, UInt64(second + 1), at: Double(second))
+            if let update = lane.next(now: self.time(Double(second))), second == 10 {
+                #expect(update.location.seq == 11)
+                #expect(update.skipped.map(\.seq) == (2...10).map { UInt64($0) })
+            }
+            lane.acknowledged()
+        }
+        #expect(lane.isIdle)
+    }
+
+    @Test func atMostSixtyRideAlongTheNewest() throws {
+        var lane = try self.lane(every: .seconds(1_000))
+        for second in 0...1_000 {
+            try self.capture(&lane, UInt64(second + 1), at: Double(second))
+            if second == 0 { _ = lane.next(now: self.time(0)) }
+        }
+        lane.acknowledged()
+        #expect(lane.next(now: self.time(1_000))?.skipped.map(\.seq) == (941...1_000).map { UInt64($0) })
+    }
+
+    @Test func aLostUpdateWaitsAgainWithWhatItCarried() throws {
+        var lane = try self.lane()
+        try self.capture(&lane, 1, at: 0)
+        _ = lane.next(now: self.time(0))
+        lane.acknowledged()
+        try self.capture(&lane, 2, at: 5)
+        try self.capture(&lane, 3, at: 10)
+        _ = lane.next(now: self.time(10))
+        lane.failed()
+        let update = lane.next(now: self.time(11))
+        #expect(update?.location.seq == 3)
+        #expect(update?.skipped.map(\.seq) == [2])
+    }
+
+    @Test func aLostUpdateRidesAlongWithANewerOne() throws {
+        var lane = try self.lane()
+        try self.capture(&lane, 1, at: 0)
+        _ = lane.next(now: self.time(0))
+        try self.capture(&lane, 2, at: 10)
+        lane.failed()
+        let update = lane.next(now: self.time(11))
+        #expect(update?.location.seq == 2)
+        #expect(update?.skipped.map(\.seq) == [1])
+    }
+
+    @Test func silenceIsCountedFromTheLastSending() throws {
+        var lane = try self.lane(silence: .seconds(30))
+        #expect(lane.silenceDeadline == nil)
+        try self.capture(&lane, 1, at: 0)
+        _ = lane.next(now: self.time(0))
+        #expect(lane.silenceDeadline == nil)
+        lane.acknowledged()
+        #expect(lane.silenceDeadline == self.time(30))
+        lane.endSilence(wallClock: self.wall)
+        #expect(lane.again(now: self.time(30))?.location.seq == 1)
+        lane.acknowledged()
+        #expect(lane.silenceDeadline == self.time(60))
+    }
+
+    @Test func noSilenceLimitMeansNever() throws {
+        var lane = try self.lane(silence: .zero)
+        try self.capture(&lane, 1, at: 0)
+        _ = lane.next(now: self.time(0))
+        lane.acknowledged()
+        #expect(lane.silenceDeadline == nil)
+    }
+
+    @Test func whenItEndsTheNewestGoesOutAndTakesTheRestAlong() throws {
+        var lane = try self.lane()
+        try self.capture(&lane, 1, at: 0)
+        _ = lane.next(now: self.time(0))
+        try self.capture(&lane, 2, at: 10)
+        try self.capture(&lane, 3, at: 5)
+        lane.finish()
+        lane.acknowledged()
+        let update = lane.next(now: self.time(10))
+        #expect(update?.location.seq == 3)
+        #expect(update?.skipped.map(\.seq) == [2])
+    }
+}

@@ -1,0 +1,204 @@
+import Testing
+import TrackingCore
+
+@testable import TrackingPublisher
+
+/// A publisher machine of client `d1`, session `mine`, that carries `van`, and the words its tests speak to it in. What it
+/// does comes back as text; what it says to the broker is answered only when the test says so.
+struct PublisherConversation {
+    var machine: PublisherStateMachine
+    /// Both clocks: the wall clock is this many seconds after 1000.
+    var now = MonotonicTime(.zero)
+    private var subscriptions: [(token: TransportToken, count: Int)] = []
+    private var publishes: [(token: TransportToken, message: OutgoingMessage)] = []
+    /// The last thing said on each topic.
+    private(set) var said: [String: [UInt8]] = [:]
+
+    init(
+        _ trackables: [Trackable] = [], configure: (inout PublisherConfiguration) -> Void = { _ in }
+    ) throws {
+        var configuration = PublisherConfiguration(
+            client: try ClientID("d1"), session: try #require(SessionID("mine")))
+        configuration.defaultResolution = try Resolution(
+            accuracy: .balanced, desiredInterval: .seconds(10), minimumDisplacement: 0)
+        configure(&configuration)
+        self.machine = PublisherStateMachine(configuration: configuration, policy: DefaultResolutionPolicy(), seed: 1)
+        for trackable in trackables { _ = self.happened(.add(trackable)) }
+    }
+
+    static func van(_ change: (inout Trackable) -> Void = { _ in }) throws -> Trackable {
+        var trackable = Trackable(try TrackableID("van"))
+        change(&trackable)
+        return trackable
+    }
+
+    /// A publisher of `van` that is ONLINE at second 0, with one update acknowledged.
+    static func online(_ trackable: Trackable? = nil) throws -> PublisherConversation {
+        var talk = try PublisherConversation([try trackable ?? Self.van()])
+        _ = try talk.fix(at: 0)
+        _ = talk.connect(0)
+        _ = talk.granted()
+        _ = talk.echoed()
+        _ = talk.acked()
+        #expect(talk.machine.isReadyForFix)
+        return talk
+    }
+
+    mutating func happened(_ event: PublisherStateMachine.Event) -> [String] {
+        let moment = Moment(now: self.now, wall: UnixTime(1000).advanced(by: self.now.sinceOrigin))
+        return self.machine.happened(event, at: moment).flatMap { self.text($0) }
+    }
+
+    mutating func connect(_ connection: Int) -> [String] {
+        (self.subscriptions, self.publishes) = ([], [])
+        return self.happened(.transport(.connected(connection: connection, sessionPresent: false)))
+    }
+
+    mutating func lose() -> [String] {
+        (self.subscriptions, self.publishes) = ([], [])
+        let reason = TrackingError(.connectionLost, "cut")
+        return self.happened(.transport(.disconnected(Disconnection(reason: reason, retry: .zero, lasted: .zero))))
+    }
+
+    /// The broker grants what was subscribed to so far, or refuses all of it.
+    mutating func granted(refusing refusal: TrackingError? = nil) -> [String] {
+        let subscriptions = self.subscriptions
+        self.subscriptions = []
+        return subscriptions.flatMap {
+            self.happened(.transport(.subscribed($0.token, refusals: Array(repeating: refusal, count: $0.count))))
+        }
+    }
+
+    /// The broker takes what was published so far, apart from what it refuses.
+    mutating func acked(refusing topics: Set<String> = []) -> [String] {
+        let publishes = self.publishes
+        self.publishes = []
+        return publishes.flatMap { token, message in
+            let refusal = topics.contains(message.topic) ? TrackingError(.notAuthorized, "forbidden") : nil
+            return self.happened(.transport(.published(token, refusal: refusal)))
+        }
+    }
+
+    /// The own liveness and presence come back.
+    mutating func echoed() -> [String] {
+        ["tracking/_clients/d1", "tracking/van/publisher/d1"].flatMap { topic in
+            self.said[topic].map { self.hear(topic, $0) } ?? []
+        }
+    }
+
+    mutating func hear(_ topic: String, _ payload: [UInt8], retained: Bool = false) -> [String] {
+        self.happened(
+            .transport(.received(IncomingMessage(topic: topic, payload: payload[...], isRetained: retained))))
+    }
+
+    mutating func hear(_ topic: String, _ text: String, retained: Bool = false) -> [String] {
+        self.hear(topic, Array(text.utf8), retained: retained)
+    }
+
+    /// A subscriber's presence, live.
+    mutating func subscriber(_ client: String, _ session: String = "s", connection: Int = 0) -> [String] {
+        self.hear(
+            "tracking/van/subscriber/\(client)",
+            #"{"type":"SUBSCRIBER","session":"\#(session)","connection":\#(connection),"lease":90,"since":1}"#)
+    }
+
+    /// A publisher's presence.
+    mutating func publisher(_ client: String, _ session: String, since: Double, retained: Bool = false) -> [String] {
+        self.hear(
+            "tracking/van/publisher/\(client)",
+            #"{"type":"PUBLISHER","session":"\#(session)","connection":0,"lease":90,"since":\#(since)}"#,
+            retained: retained)
+    }
+
+    mutating func request(_ client: String, _ session: String = "s", interval: Int) -> [String] {
+        self.hear(
+            "tracking/van/request/\(client)",
+            #"{"session":"\#(session)","resolution":"#
+                + #"{"accuracy":"HIGH","desiredInterval":\#(interval),"minimumDisplacement":0}}"#)
+    }
+
+    /// A fix of second `1000 + at`, `metres` north of the first.
+    mutating func fix(at second: Double, metres: Double = 0) throws -> [String] {
+        let coordinate = try #require(Coordinate(latitude: metres / 111_195, longitude: 0))
+        let fix = Location(coordinate: coordinate, time: UnixTime(1000 + second))
+        return self.happened(.fix(fix, raw: fix))
+    }
+
+    mutating func wait(_ duration: Duration) -> [String] {
+        let end = self.now.advanced(by: duration)
+        var answers: [String] = []
+        while let deadline = self.machine.nextDeadline, deadline <= end {
+            self.now = max(self.now, deadline)
+            answers += self.happened(.timer)
+        }
+        self.now = end
+        return answers
+    }
+
+    // MARK: - As text
+
+    private mutating func text(_ action: PublisherStateMachine.Action) -> [String] {
+        switch action {
+        case .send(let commands): return commands.map { self.text($0) }
+        case .useSensorResolution(let resolution): return ["sensor \(Self.text(resolution))"]
+        case .stateChanged(let id, let state, let reason):
+            return ["\(id) is \(state.rawValue)" + (reason.map { " (\($0.code))" } ?? "")]
+        case .captured(_, let fix, let verdict): return ["fix \(fix.seq ?? 0) \(verdict)"]
+        case .resolutionChanged(let id, let inForce): return ["tell \(id) \(Self.text(inForce))"]
+        case .badMessage(let topic, _): return ["bad message on \(topic)"]
+        case .connectionChanged(let disconnection): return [disconnection == nil ? "connected" : "not connected"]
+        case .removed(let id): return ["removed \(id)"]
+        }
+    }
+
+    private mutating func text(_ command: TransportCommand) -> String {
+        switch command {
+        case .subscribe(let filters, let token):
+            self.subscriptions.append((token, filters.count))
+            return "subscribe \(filters.map { Self.short($0) }.joined(separator: " "))"
+        case .unsubscribe(let filters): return "unsubscribe \(filters.map { Self.short($0) }.joined(separator: " "))"
+        case .close: return "close"
+        case .publish(let message, let token):
+            self.publishes.append((token, message))
+            self.said[message.topic] = message.payload
+            return "\(Self.short(message.topic)): \(Self.text(message))"
+        }
+    }
+
+    private static func short(_ topic: String) -> String {
+        topic.hasPrefix("tracking/") ? String(topic.dropFirst(9)) : topic
+    }
+
+    private static func text(_ message: OutgoingMessage) -> String {
+        guard !message.payload.isEmpty else { return "cleared" }
+        let payload = message.payload[...]
+        if message.topic.hasSuffix("/event") { return Self.kind(payload) }
+        if let liveness = try? MessageCodec.decodeLiveness(payload) {
+            let status = liveness.status == .offline ? "offline" : "online"
+            return "\(status) \(liveness.session)/\(liveness.connection)"
+        }
+        if let presence = try? MessageCodec.decodePresence(payload) {
+            return "present \(presence.session)/\(presence.connection) since \(presence.since.seconds)"
+        }
+        if let inForce = try? MessageCodec.decodeResolution(payload) { return Self.text(inForce) }
+        if let update = try? LocationCodec.decode(payload) {
+            let skipped = update.skipped.compactMap(\.seq).map { "\($0)" }.joined(separator: ",")
+            return "update \(update.location.seq ?? 0)" + (skipped.isEmpty ? "" : " skipped \(skipped)")
+        }
+        return String(decoding: payload, as: UTF8.self)
+    }
+
+    private static func kind(_ payload: ArraySlice<UInt8>) -> String {
+        (try? MessageCodec.decodeEvent(payload))?.kind.rawValue ?? "?"
+    }
+
+    static func text(_ inForce: ResolutionInForce) -> String {
+        "\(Self.text(inForce.resolution)) \(inForce.state.rawValue) subscribers \(inForce.subscribers)"
+            + (inForce.isNear ? " near" : "") + (inForce.isLowBattery ? " low battery" : "")
+    }
+
+    private static func text(_ resolution: Resolution) -> String {
+        "\(resolution.accuracy.rawValue)/\(resolution.desiredInterval.inMilliseconds)"
+            + "/\(Int(resolution.minimumDisplacement.value))"
+    }
+}

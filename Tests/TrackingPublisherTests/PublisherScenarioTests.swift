@@ -1,0 +1,65 @@
+import Testing
+import TrackingCore
+
+@testable import TrackingPublisher
+
+/// Plays Tests/Scenarios/publisher.
+@Suite struct PublisherScenarioTests {
+    @Test(arguments: ScenarioFile.names(of: "publisher")) func scenario(name: String) throws {
+        var talk = try PublisherConversation()
+        try ScenarioFile(name, of: "publisher").play { words in try Self.happen(words, &talk) }
+    }
+
+    @Test func thereAreScenarios() { #expect(ScenarioFile.names(of: "publisher").count >= 6) }
+
+    /// `add van`, `remove van`, `connect 0`, `lose`, `granted`, `acked`, `echoed`, `fix 20 [300 m]`, `battery 19`,
+    /// `subscriber w1 s/0 [cleared]`, `request w1 s 500 | dropped`, `publisher d2 other since 1001 [retained]`,
+    /// `offline w1 s/0`, `online w1 s/0`, `own offline mine/0`, `own online other/0 retained`, `wait 2.5`, `stop`.
+    private static func happen(_ words: [String], _ talk: inout PublisherConversation) throws -> [String] {
+        switch words[0] {
+        case "add": return talk.happened(.add(Trackable(try TrackableID(words[1]))))
+        case "remove": return talk.happened(.remove(try TrackableID(words[1])))
+        case "connect": return talk.connect(try #require(Int(words[1])))
+        case "lose": return talk.lose()
+        case "granted": return talk.granted()
+        case "acked": return talk.acked()
+        case "echoed": return talk.echoed()
+        case "stop": return talk.happened(.stop(by: nil))
+        case "battery": return talk.happened(.battery(Double(words[1])))
+        case "wait": return talk.wait(.seconds(try #require(Double(words[1]))))
+        case "fix":
+            return try talk.fix(
+                at: try #require(Double(words[1])), metres: words.count > 2 ? try #require(Double(words[2])) : 0)
+        default: return try self.heard(words, &talk)
+        }
+    }
+
+    private static func heard(_ words: [String], _ talk: inout PublisherConversation) throws -> [String] {
+        let isRetained = words.contains("retained")
+        switch words[0] {
+        case "subscriber" where words.contains("cleared"): return talk.hear("tracking/van/subscriber/\(words[1])", "")
+        case "subscriber":
+            let run = words[2].split(separator: "/")
+            return talk.subscriber(words[1], String(run[0]), connection: try #require(Int(run[1])))
+        case "request" where words[2] == "dropped": return talk.hear("tracking/van/request/\(words[1])", "")
+        case "request": return talk.request(words[1], words[2], interval: try #require(Int(words[3])))
+        case "publisher":
+            return talk.publisher(words[1], words[2], since: try #require(Double(words[4])), retained: isRetained)
+        case "own": return self.liveness("d1", words, &talk)
+        case "online", "offline": return self.liveness(words[1], [""] + [words[0]] + words.dropFirst(2), &talk)
+        default:
+            Issue.record("'\(words[0])' is nothing that happens to a publisher")
+            return []
+        }
+    }
+
+    private static func liveness(
+        _ client: String, _ words: [String], _ talk: inout PublisherConversation
+    ) -> [String] {
+        let run = words[2].split(separator: "/")
+        return talk.hear(
+            "tracking/_clients/\(client)",
+            #"{"status":"\#(words[1])","session":"\#(run[0])","connection":\#(run[1]),"lease":90}"#,
+            retained: words.contains("retained"))
+    }
+}

@@ -1,0 +1,101 @@
+import Testing
+import TrackingCore
+
+@testable import TrackingPublisher
+
+@Suite struct GPSDSessionTests {
+    private func machine(_ resolution: Resolution?, asks: Bool = true) -> GPSDSessionStateMachine {
+        GPSDSessionStateMachine(name: "gpsd://h:1", asksForCycle: asks, resolution: resolution)
+    }
+
+    private func line(_ text: String) -> LineSplitter.Line { .text(Array(text.utf8)[...], number: 1) }
+
+    private static let start = MonotonicTime(.seconds(100))
+    private static let devices =
+        #"{"class":"DEVICES","devices":[{"class":"DEVICE","path":"/dev/a","activated":"2024-05-17T12:00:01Z","mincycle":0.25}]}"#
+
+    @Test func aConnectionBeginsByWatching() {
+        var machine = self.machine(nil)
+        #expect(machine.connected(now: Self.start) == [.send("?WATCH={\"enable\":true,\"json\":true};\n")])
+    }
+
+    @Test(arguments: [
+        (0, "0.250"), (100, "0.250"), (1000, "1.000"), (1500, "1.500"), (9999, "9.999"), (30_000, "10.000"),
+    ])
+    func theCycleIsTheIntervalWithinWhatTheReceiverCan(milliseconds: Int, cycle: String) {
+        var machine = self.machine(.every(milliseconds: milliseconds))
+        _ = machine.connected(now: Self.start)
+        let expected = GPSDSessionStateMachine.Action.send("?DEVICE={\"path\":\"/dev/a\",\"cycle\":\(cycle)};\n")
+        #expect(machine.received(self.line(Self.devices), now: Self.start) == [expected])
+    }
+
+    @Test func aCycleIsAskedForOnceAndAgainWhenItChanges() {
+        var machine = self.machine(nil)
+        _ = machine.connected(now: Self.start)
+        #expect(machine.received(self.line(Self.devices), now: Self.start) == [])
+        #expect(machine.resolutionChanged(to: .every(milliseconds: 2000)).count == 1)
+        #expect(machine.resolutionChanged(to: .every(milliseconds: 2000, .maximum)) == [])
+        #expect(machine.received(self.line(#"{"class":"DEVICE","path":"/dev/a","cycle":2.0}"#), now: Self.start) == [])
+        #expect(machine.resolutionChanged(to: .every(milliseconds: 500)).count == 1)
+    }
+
+    @Test func aReceiverThatCameBackIsAskedAnew() {
+        var machine = self.machine(.every(milliseconds: 2000))
+        _ = machine.connected(now: Self.start)
+        _ = machine.received(self.line(Self.devices), now: Self.start)
+        _ = machine.received(self.line(#"{"class":"DEVICE","path":"/dev/b"}"#), now: Self.start)
+        #expect(
+            machine.received(self.line(#"{"class":"DEVICE","path":"/dev/b","activated":0}"#), now: Self.start) == [])
+        #expect(
+            machine.received(self.line(#"{"class":"DEVICE","path":"/dev/b","activated":1.5}"#), now: Self.start).count
+                == 1)
+    }
+
+    @Test func nothingIsAskedOfWhatIsToBeLeftAlone() {
+        var machine = self.machine(.every(milliseconds: 2000), asks: false)
+        #expect(machine.received(self.line(Self.devices), now: Self.start) == [])
+        var quoted = self.machine(.every(milliseconds: 2000))
+        #expect(quoted.received(self.line(#"{"class":"DEVICE","path":"/dev/\"a"}"#), now: Self.start) == [])
+    }
+
+    @Test func losingTheLastReceiverBreaksTheSource() {
+        var machine = self.machine(nil)
+        _ = machine.connected(now: Self.start)
+        _ = machine.received(self.line(Self.devices), now: Self.start)
+        let actions = machine.received(self.line(#"{"class":"DEVICE","path":"/dev/a","activated":0}"#), now: Self.start)
+        #expect(actions == [.fail(TrackingError(.inputUnreadable, "gpsd://h:1: gpsd lost its receiver /dev/a"))])
+    }
+
+    @Test func gpsdWithoutAReceiverIsGivenSomeTime() {
+        var machine = self.machine(nil)
+        _ = machine.connected(now: Self.start)
+        #expect(machine.received(self.line(#"{"class":"DEVICES","devices":[]}"#), now: Self.start) == [])
+        #expect(machine.deadline == Self.start.advanced(by: GPSDSessionStateMachine.patience))
+        #expect(machine.timerFired(now: Self.start.advanced(by: .seconds(9))) == [])
+        #expect(
+            machine.timerFired(now: Self.start.advanced(by: .seconds(10)))
+                == [.fail(TrackingError(.inputUnreadable, "gpsd://h:1: gpsd has no receiver"))])
+        _ = machine.received(self.line(#"{"class":"DEVICE","path":"/dev/a","activated":1}"#), now: Self.start)
+        #expect(machine.deadline == nil && machine.timerFired(now: Self.start.advanced(by: .seconds(99))) == [])
+    }
+
+    @Test func anotherProtocolIsRefused() {
+        var machine = self.machine(nil)
+        let actions = machine.received(
+            self.line(#"{"class":"VERSION","release":"9.1","proto_major":4,"proto_minor":1}"#), now: Self.start)
+        #expect(actions == [.fail(TrackingError(.inputUnreadable, "gpsd://h:1: gpsd 9.1 speaks protocol 4, not 3"))])
+    }
+
+    @Test func whatIsNoReportIsSaidAndPassedOver() {
+        var machine = self.machine(nil)
+        #expect(
+            machine.received(self.line("{]"), now: Self.start)
+                == [.deliver(.badInput("line 1 of gpsd is not a report of gpsd"))])
+        #expect(
+            machine.received(.tooLong(number: 5), now: Self.start)
+                == [.deliver(.badInput("line 5 of gpsd is longer than 65536 bytes"))])
+        #expect(
+            machine.received(self.line(#"{"class":"ERROR","message":"no"}"#), now: Self.start)
+                == [.deliver(.badInput("gpsd says: no"))])
+    }
+}

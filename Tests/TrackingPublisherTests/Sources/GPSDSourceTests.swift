@@ -1,0 +1,108 @@
+import Foundation
+import Testing
+import TrackingCore
+
+@testable import TrackingPublisher
+
+/// Against a gpsd of the test's own, so that what arrives there can be seen.
+@Suite(.timeLimit(.minutes(2))) struct GPSDSourceTests {
+    private static let greeting = """
+        {"class":"VERSION","release":"3.22","rev":"3.22","proto_major":3,"proto_minor":14}
+        {"class":"DEVICES","devices":[{"class":"DEVICE","path":"/dev/ttyUSB0","activated":"2024-05-17T12:00:01Z","cycle":1.00,"mincycle":0.20}]}
+        {"class":"WATCH","enable":true,"json":true}
+
+        """
+
+    private static func fix(_ second: Int) -> String {
+        """
+        {"class":"TPV","device":"/dev/ttyUSB0","mode":3,"time":"2024-05-17T12:00:0\(second)Z","lat":52.65,"lon":-8.62}
+
+        """
+    }
+
+    private static let watch = TestServer.Event.line(#"?WATCH={"enable":true,"json":true};"#)
+
+    private static func cycle(_ seconds: String) -> TestServer.Event {
+        .line(#"?DEVICE={"path":"/dev/ttyUSB0","cycle":"# + seconds + "};")
+    }
+
+    @Test func theCycleThatMatchesTheResolutionArrivesAtGPSD() async throws {
+        let server = try TestServer()
+        defer { server.stop() }
+        let source = GPSDSource(host: "127.0.0.1", port: server.port)
+        await source.use(.every(milliseconds: 5000))
+        try await whileRunning(source) { log in
+            try await server.log.wait(for: "watch") { $0.contains(Self.watch) }
+            server.send(Self.greeting)
+            try await server.log.wait(for: "cycle") { $0.last == Self.cycle("5.000") }
+            server.send(Self.fix(1))
+            try await log.waitForFixes(1)
+            await source.use(.every(milliseconds: 1000))
+            try await server.log.wait(for: "finer cycle") { $0.last == Self.cycle("1.000") }
+            await source.use(.every(milliseconds: 0))
+            try await server.log.wait(for: "finest cycle") { $0.last == Self.cycle("0.200") }
+            #expect(log.fixes.first?.source == .gps)
+        }
+        try await server.log.wait(for: "close") { $0.last == .closed }
+    }
+
+    @Test func whateverArrivesIsSurvived() async throws {
+        let server = try TestServer()
+        defer { server.stop() }
+        try await whileRunning(GPSDSource(host: "localhost", port: server.port)) { log in
+            try await server.log.wait(for: "watch") { $0.contains(Self.watch) }
+            server.send(Self.greeting + "rubbish\n\n{\"class\":\"TPV\",\"mode\":3}\n" + Self.fix(1))
+            server.send(String(repeating: "x", count: 200_000) + "\n" + Self.fix(2))
+            try await log.waitForFixes(2)
+            #expect(log.badInputs.count == 2)
+        }
+    }
+
+    @Test func aGPSDThatGoesAwayIsAnErrorAndTheSourceCanBeRunAgain() async throws {
+        let server = try TestServer()
+        defer { server.stop() }
+        let source = GPSDSource(host: "127.0.0.1", port: server.port)
+        for round in 1...2 {
+            async let outcome = runToEnd(source)
+            try await server.log.wait(for: "watch") { $0.filter { $0 == Self.watch }.count == round }
+            server.disconnect()
+            let error = await outcome.error
+            #expect(
+                error == TrackingError(.inputUnreadable, "gpsd://127.0.0.1:\(server.port): gpsd closed the connection"))
+        }
+    }
+
+    @Test func aHostThatDoesNotAnswerIsAnError() async throws {
+        let server = try TestServer()
+        server.stop()
+        let port = server.port
+        let (_, error) = await runToEnd(GPSDSource(host: "127.0.0.1", port: port))
+        #expect(error == TrackingError(.inputUnreadable, "gpsd://127.0.0.1:\(port): Connection refused"))
+        let (_, unknown) = await runToEnd(GPSDSource(host: "host.invalid"))
+        #expect(unknown?.code == .inputUnreadable)
+    }
+
+    @Test func cancellationEndsItWhileItConnects() async throws {
+        // An address that is set aside for documentation: nobody answers.
+        let start = SourceClock.now
+        try? await whileRunning(GPSDSource(host: "192.0.2.1")) { _ in await Task.yield() }
+        #expect(start.duration(to: SourceClock.now) < .seconds(9))
+    }
+
+    @Test func nmeaFromAServerIsUnderstoodAndNeverAnswered() async throws {
+        let server = try TestServer()
+        defer { server.stop() }
+        let source = NMEASource(.tcp(host: "127.0.0.1", port: server.port))
+        await source.use(.every(milliseconds: 5000))
+        try await whileRunning(source) { log in
+            try await server.log.wait(for: "client") { $0 == [.connected] }
+            server.send(Sentences.text([Sentences.make("PMTK705,AXN")] + Sentences.epoch(1)))
+            // One epoch, and then silence.
+            try await log.waitForFixes(1)
+            server.send(Sentences.text(Sentences.epoch(2)) + "$GPGGA,half a sent")
+            try await log.waitForFixes(2)
+            #expect(server.log.all == [.connected])
+            server.disconnect()
+        }
+    }
+}

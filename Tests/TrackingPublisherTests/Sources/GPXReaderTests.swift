@@ -1,0 +1,128 @@
+import Testing
+import TrackingCore
+
+@testable import TrackingPublisher
+
+@Suite struct GPXReaderTests {
+    private static let track = """
+        <?xml version="1.0" encoding="UTF-8"?>
+        <!DOCTYPE gpx>
+        <!-- a <trkpt> in a comment -- is none -->
+        <gpx version="1.1" xmlns="http://www.topografix.com/GPX/1/1" creator='a "quoted" > one' xmlns:g="urn:g">
+          <metadata><time>2019-02-18T07:45:50Z</time></metadata>
+          <wpt lat="1" lon="2"><time>2019-02-18T07:45:50Z</time></wpt>
+          <rte><rtept lat="1" lon="2"/></rte>
+          <trk><name>A &amp; B &#x263A; &unknown; <![CDATA[ <trkpt lat="9" lon="9"> ]]></name><trkseg>
+            <trkpt lat="52.6291510" lon="-8.6617460">
+              <ele>19.5</ele><geoidheight>57.5</geoidheight><time> 2019-02-18T07:45:50Z
+              </time><hdop>2</hdop><vdop>3</vdop><speed>4.5</speed><course>-10</course></trkpt>
+            <trkpt lon='-8.66' lat='52.62'><time>2019-02-18T07:45:51.25Z</time>
+              <extensions><g:TrackPointExtension><g:speed>5</g:speed><g:course>90</g:course></g:TrackPointExtension></extensions></trkpt>
+            <trkpt lat="52.62" lon="-8.66"/>
+            <trkpt lat="152.62" lon="-8.66"><time>2019-02-18T07:45:52Z</time></trkpt>
+            <trkpt lat="52.62"><time>2019-02-18T07:45:52Z</time></trkpt>
+            <trkpt lat="52.62" lon="-8.66"><ele>nan</ele><speed>-1</speed><time>2019-02-18T07:45:53Z</time></trkpt>
+          </trkseg></trk>
+        </gpx>
+
+        """
+
+    private func read(_ pieces: [ArraySlice<UInt8>]) -> (events: [SourceEvent], failure: TrackingError?) {
+        var reader = GPXReader()
+        let events = pieces.flatMap { reader.append($0) } + reader.finish()
+        return (events, reader.failure)
+    }
+
+    private func read(_ text: String) -> (events: [SourceEvent], failure: TrackingError?) {
+        self.read([Array(text.utf8)[...]])
+    }
+
+    @Test func trackPointsAreReadAndOthersRefusedByNumber() throws {
+        let (events, failure) = self.read(Self.track)
+        #expect(failure == nil)
+        #expect(
+            events.filter { if case .badInput = $0 { true } else { false } } == [
+                .badInput("track point 3 has no valid time"), .badInput("track point 4 has no valid place"),
+                .badInput("track point 5 has no valid place"),
+            ])
+        let fixes = events.fixes
+        #expect(fixes.count == 3)
+        #expect(fixes[0].coordinate == Coordinate(latitude: 52.6291510, longitude: -8.6617460))
+        #expect(fixes[0].time == .at("2019-02-18T07:45:50Z") && fixes[0].altitude == 77)
+        #expect(fixes[0].speed == 4.5 && fixes[0].bearing == 350)
+        #expect(fixes[0].accuracyHorizontal == 1.0675 * 10 && fixes[0].accuracyVertical == 15)
+        #expect(fixes[1].time == .at("2019-02-18T07:45:51.25Z") && fixes[1].speed == 5 && fixes[1].bearing == 90)
+        #expect(fixes[2].altitude == nil && fixes[2].speed == nil)
+    }
+
+    @Test(arguments: 1...100) func thePiecesDoNotMatter(seed: UInt64) {
+        var dice = Dice(seed)
+        let bytes = Array(Self.track.utf8)
+        #expect(self.read(dice.pieces(of: bytes, upTo: 40)).events == self.read(Self.track).events)
+        #expect(self.read(dice.pieces(of: bytes, upTo: 1)).events == self.read(Self.track).events)
+    }
+
+    @Test func aByteOrderMarkIsPassedOver() {
+        let bytes = [0xEF, 0xBB, 0xBF] + Array(Self.track.utf8)
+        #expect(self.read([bytes[...]]).events == self.read(Self.track).events)
+    }
+
+    @Test func otherEncodingsAreSaid() {
+        let bytes: [UInt8] = [0xFF, 0xFE, UInt8(ascii: "<"), 0, UInt8(ascii: "g"), 0]
+        #expect(self.read([bytes[...]]).failure?.message == "is not well-formed GPX: line 1, the encoding is not UTF-8")
+    }
+
+    @Test(arguments: [
+        ("", "is not GPX: it has no gpx element"), ("  \n", "is not GPX: it has no gpx element"),
+        ("<kml></kml>", "is not well-formed GPX: line 1, the root element is not gpx"),
+        ("hello", "is not well-formed GPX: line 1, text outside of the elements"),
+        ("<gpx>\n</trk></gpx>", "is not well-formed GPX: line 2, an end tag that does not fit"),
+        ("<gpx><trkpt lat=5></trkpt></gpx>", "is not well-formed GPX: line 1, a broken tag"),
+        ("<gpx></gpx><gpx/>", "is not well-formed GPX: line 1, something after the end"),
+        (
+            "<gpx><a b=\"" + String(repeating: "x", count: 70_000),
+            "is not well-formed GPX: line 1, a tag is longer than 65536 bytes"
+        ),
+        (String(repeating: "<gpx>", count: 65), "is not well-formed GPX: line 1, elements nested too deep"),
+    ])
+    func whatIsNoGPXIsSaid(text: String, message: String) {
+        let (events, failure) = self.read(text)
+        #expect(failure?.message == message && failure?.code == .inputUnreadable)
+        #expect(events.isEmpty)
+    }
+
+    @Test func whatCameBeforeTheFaultWasGiven() {
+        let (events, failure) = self.read(Self.track.replacing("</trkseg></trk>", with: "</trkseg></oops>"))
+        #expect(events.fixes.count == 3 && failure != nil)
+    }
+
+    @Test func aRecordingThatBreaksOffIsReadAsFarAsItGoes() {
+        let end = Self.track.firstRange(of: "<trkpt lat=\"152")?.lowerBound ?? Self.track.endIndex
+        let (events, failure) = self.read(String(Self.track[..<end]))
+        #expect(failure == nil && events.fixes.count == 2)
+        #expect(events.last == .badInput("the GPX breaks off after track point 3"))
+    }
+
+    @Test func memoryStaysBoundedWhateverIsSent() {
+        var reader = GPXReader()
+        _ = reader.append(Array("<gpx><!-- ".utf8)[...])
+        let filler = [UInt8](repeating: UInt8(ascii: "-"), count: 50_000)[...]
+        for _ in 0..<200 { #expect(reader.append(filler).isEmpty) }
+        #expect(reader.append(Array(">".utf8)[...]).isEmpty)
+        #expect(reader.append(Array("<trkpt lat='1' lon='2'><time>".utf8)[...]).isEmpty)
+        for _ in 0..<200 { #expect(reader.append(filler).isEmpty) }
+        #expect(
+            reader.append(Array("</time></trkpt></gpx>".utf8)[...]) == [.badInput("track point 1 has no valid time")])
+        #expect(reader.failure == nil)
+    }
+
+    @Test(arguments: 1...200) func noBytesBreakIt(seed: UInt64) {
+        var dice = Dice(seed)
+        var bytes = Array(Self.track.utf8)
+        for _ in 0..<Int.random(in: 1...8, using: &dice) {
+            let index = Int.random(in: 0..<bytes.count, using: &dice)
+            bytes[index] = [UInt8](arrayLiteral: 0, 255, 60, 62, 34, 38, 47, 33, 45).randomElement(using: &dice) ?? 0
+        }
+        _ = self.read(dice.pieces(of: bytes))
+    }
+}

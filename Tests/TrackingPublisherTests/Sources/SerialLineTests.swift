@@ -1,0 +1,131 @@
+import Foundation
+import Glibc
+import Testing
+import TrackingCore
+
+@testable import TrackingPublisher
+
+/// A pair of terminals of which one end is the receiver.
+private final class Cable: Sendable {
+    let path: String
+    private let master: Int32
+    private let slave: Int32
+
+    init() throws {
+        var ends: (Int32, Int32) = (-1, -1)
+        guard openpty(&ends.0, &ends.1, nil, nil, nil) == 0 else { throw TrackingError(.inputUnreadable, "no pty") }
+        (self.master, self.slave) = ends
+        self.path = String(cString: ttyname(ends.1))
+        var settings = termios()
+        tcgetattr(ends.1, &settings)
+        cfmakeraw(&settings)
+        tcsetattr(ends.1, TCSANOW, &settings)
+        // Held open, it would keep the line alive without a reader.
+        close(ends.1)
+    }
+
+    func send(_ text: String) { _ = Array(text.utf8).withUnsafeBytes { write(self.master, $0.baseAddress, $0.count) } }
+
+    /// What the source has written so far.
+    func received() -> [UInt8] {
+        var polled = pollfd(fd: self.master, events: Int16(POLLIN), revents: 0)
+        guard poll(&polled, 1, 20) > 0, polled.revents & Int16(POLLIN) != 0 else { return [] }
+        var buffer = [UInt8](repeating: 0, count: 1024)
+        let count = read(self.master, &buffer, buffer.count)
+        return count > 0 ? Array(buffer[..<count]) : []
+    }
+
+    /// Waits until the source has written `expected`.
+    func wait(for expected: [UInt8]) async throws {
+        var all: [UInt8] = []
+        let deadline = SourceClock.now.advanced(by: .seconds(30))
+        while !all.contains(expected), SourceClock.now < deadline {
+            all += self.received()
+            await Task.yield()
+        }
+        #expect(all.contains(expected), "got \(String(decoding: all, as: UTF8.self))")
+    }
+
+    func pull() { close(self.master) }
+}
+
+@Suite(.timeLimit(.minutes(2))) struct SerialLineTests {
+    @Test func aReceiverOnASerialLineIsRead() async throws {
+        let cable = try Cable()
+        try await whileRunning(NMEASource(.serial(path: cable.path, speed: 115_200))) { log in
+            try await self.sendUntilHeard(cable, log, Sentences.epoch(0))
+            for index in 1...5 { cable.send(Sentences.text(Sentences.epoch(index))) }
+            try await log.wait(for: "fixes") { _ in log.fixes.last.map { Int($0.time.seconds) % 60 == 5 } ?? false }
+            #expect(log.badInputs.isEmpty)
+        }
+        cable.pull()
+    }
+
+    @Test func itIsAskedForTheCycleInItsLanguage() async throws {
+        let cable = try Cable()
+        let source = NMEASource(.serial(path: cable.path))
+        await source.use(.every(milliseconds: 5000))
+        try await whileRunning(source) { _ in
+            try await cable.wait(for: Array("$PMTK605*31\r\n$PUBX,00*33\r\n".utf8))
+            cable.send(Sentences.text([Sentences.make("PMTK705,AXN_2.31")]))
+            try await cable.wait(for: Array("$PMTK220,5000*1B\r\n".utf8))
+            await source.use(.every(milliseconds: 1000))
+            try await cable.wait(for: Array("$PMTK220,1000*1F\r\n".utf8))
+        }
+        cable.pull()
+    }
+
+    @Test func itIsNotWrittenToWhereThatIsNotWanted() async throws {
+        let cable = try Cable()
+        let source = NMEASource(.serial(path: cable.path), asksForCycle: false)
+        await source.use(.every(milliseconds: 5000))
+        try await whileRunning(source) { log in
+            try await self.sendUntilHeard(cable, log, [Sentences.make("PMTK705,AXN_2.31")] + Sentences.epoch(0))
+            #expect(cable.received().isEmpty)
+        }
+        cable.pull()
+    }
+
+    @Test func aCableThatIsPulledAndPutBackIsFoundAgain() async throws {
+        try await withFolder { folder in
+            let link = folder.appendingPathComponent("receiver").path
+            let first = try Cable()
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: first.path)
+            let runner = SourceRunner([NMEASource(.serial(path: link))])
+            try await whileRunning(runner) { log in
+                try await self.sendUntilHeard(first, log, Sentences.epoch(0))
+                first.pull()
+                try await log.wait(for: "loss") { _ in log.notices.count == 1 }
+                let second = try Cable()
+                try FileManager.default.removeItem(atPath: link)
+                try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: second.path)
+                try await self.sendUntilHeard(second, log, Sentences.epoch(7))
+                try await log.wait(for: "found again") { _ in log.notices.last == .found(source: "nmea:\(link)") }
+                second.pull()
+            }
+        }
+    }
+
+    @Test func aDeviceThatIsNoSerialLineIsSaid() async {
+        let (_, error) = await runToEnd(NMEASource(.serial(path: "/dev/null")))
+        #expect(error?.code == .inputUnreadable && error?.message.hasPrefix("nmea:/dev/null: ") == true)
+        let (_, missing) = await runToEnd(NMEASource(.serial(path: "/dev/godwit-nothing")))
+        #expect(missing == TrackingError(.inputUnreadable, "nmea:/dev/godwit-nothing: No such file or directory"))
+    }
+
+    /// Sends an epoch until a fix with its time arrives: what is sent before the source has opened the line is lost.
+    private func sendUntilHeard(_ cable: Cable, _ log: EventLog<SourceEvent>, _ epoch: [String]) async throws {
+        let before = log.fixes.count
+        for _ in 0..<100 where log.fixes.count == before {
+            cable.send(Sentences.text(epoch))
+            try? await log.wait(for: "fix", within: .milliseconds(400)) { _ in log.fixes.count > before }
+        }
+        #expect(log.fixes.count > before)
+    }
+}
+
+extension [UInt8] {
+    fileprivate func contains(_ other: [UInt8]) -> Bool {
+        self.indices.contains { self[$0...].starts(with: other) }
+    }
+}

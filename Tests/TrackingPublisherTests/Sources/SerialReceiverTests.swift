@@ -1,0 +1,39 @@
+import Testing
+import TrackingCore
+
+@testable import TrackingPublisher
+
+@Suite struct SerialReceiverTests {
+    private static let queries = Array("$PMTK605*31\r\n$PUBX,00*33\r\n".utf8)
+    private static let mediaTek = NMEASentence.other(address: "PMTK705", fields: ["AXN_2.31"])
+    private static let ublox = NMEASentence.other(
+        address: "GNTXT", fields: ["01", "01", "02", "u-blox AG - www.u-blox.com"])
+
+    @Test func nothingIsSaidUntilAResolutionIsWanted() {
+        var machine = SerialReceiverStateMachine(speed: 9600, resolution: nil)
+        #expect(machine.opened() == [])
+        #expect(machine.heard(Self.mediaTek) == [])
+        #expect(machine.resolutionChanged(to: .every(milliseconds: 2000)) == Array("$PMTK220,2000*1C\r\n".utf8))
+    }
+
+    @Test func aReceiverIsFirstAskedWhoItIs() {
+        var machine = SerialReceiverStateMachine(speed: 9600, resolution: .every(milliseconds: 5000))
+        #expect(machine.opened() == Self.queries)
+        #expect(machine.resolutionChanged(to: .every(milliseconds: 1000)) == [])
+        #expect(machine.heard(.other(address: "GPGSV", fields: [])) == [])
+        #expect(machine.heard(Self.mediaTek) == Array("$PMTK220,1000*1F\r\n".utf8))
+        #expect(machine.heard(Self.mediaTek) == [])
+        #expect(machine.resolutionChanged(to: .every(milliseconds: 1000, .low)) == [])
+        // 9,600 bits a second hold no more than a burst a second; ten seconds is what they can all do.
+        #expect(machine.resolutionChanged(to: .every(milliseconds: 100)) == [])
+        #expect(machine.resolutionChanged(to: .every(milliseconds: 60_000)) == Array("$PMTK220,10000*2F\r\n".utf8))
+    }
+
+    @Test func ubloxIsToldInItsOwnLanguage() {
+        var machine = SerialReceiverStateMachine(speed: 115_200, resolution: .every(milliseconds: 100))
+        _ = machine.opened()
+        let message: [UInt8] = [0xB5, 0x62, 0x06, 0x08, 0x06, 0x00, 0xC8, 0x00, 0x01, 0x00, 0x01, 0x00, 0xDE, 0x6A]
+        #expect(machine.heard(Self.ublox) == message)
+        #expect(machine.resolutionChanged(to: .every(milliseconds: 1000)).prefix(8).suffix(2) == [0xE8, 0x03])
+    }
+}

@@ -1,0 +1,65 @@
+import Testing
+import TrackingCore
+
+@testable import TrackingPublisher
+
+@Suite struct SourceSpecificationTests {
+    @Test(arguments: [
+        ("gpsd://h", SourceSpecification(.gpsd(host: "h", port: 2947))),
+        ("gpsd://127.0.0.1:2948#accuracy=MAXIMUM", .init(.gpsd(host: "127.0.0.1", port: 2948), accuracy: .maximum)),
+        (
+            "gpsd://[::1]:2948#cycle=keep,accuracy=low",
+            .init(.gpsd(host: "::1", port: 2948), accuracy: .low, asksForCycle: false)
+        ),
+        ("gpsd://[::1]", .init(.gpsd(host: "::1", port: 2947))),
+        ("nmea:-", .init(.nmeaStandardInput)),
+        ("nmea:tcp://h:10110", .init(.nmeaServer(host: "h", port: 10110))),
+        ("nmea:/dev/ttyUSB0#speed=115200", .init(.nmeaPath("/dev/ttyUSB0"), lineSpeed: 115_200)),
+        ("nmea:a:b#c.log", .init(.nmeaPath("a:b#c.log"))),
+        ("gpx:dir/track#1.gpx#accuracy=BALANCED", .init(.gpx("dir/track#1.gpx"), accuracy: .balanced)),
+        ("jsonl:-", .init(.jsonLinesStandardInput)),
+        ("jsonl:fixes.jsonl#", .init(.jsonLines("fixes.jsonl"))),
+        ("simulate:", .init(.simulation)),
+    ])
+    func sourcesAreRead(text: String, expected: SourceSpecification) throws {
+        #expect(try SourceSpecification.parse(text) == expected)
+    }
+
+    @Test(arguments: [
+        ("", "is none of"), ("gps", "is none of"), ("gpsd:h", "is none of"), ("simulate:x", "is none of"),
+        ("GPX:a", "is none of"), ("gpsd://", "should be gpsd://host"), ("gpsd://h:0", "should be"),
+        ("gpsd://h:99999", "should be"), ("gpsd://h:", "should be"), ("gpsd://u:p@h", "should be"),
+        ("nmea:tcp://h", "should be nmea:tcp://host:port"), ("gpx:", "names no file"), ("gpx:-", "names no file"),
+        ("nmea:", "names no file"), ("jsonl:", "names no file"),
+        ("simulate:#accuracy=GOOD", "accuracy is MINIMUM, LOW"), ("simulate:#colour=red", "is none of accuracy="),
+        ("gpsd://h#speed=9600", "speed is for nmea:/dev/ttyX"), ("nmea:/dev/ttyS0#speed=9601", "one of 1200, 2400"),
+        ("gpsd://h#cycle=ask", "is none of"),
+    ])
+    func othersAreRefusedWithWhatWouldDo(text: String, message: String) {
+        do throws(TrackingError) {
+            _ = try SourceSpecification.parse(text)
+            Issue.record("\(text) was read")
+        } catch {
+            #expect(error.code == .invalidConfiguration && error.message.contains(message))
+        }
+    }
+
+    @Test(arguments: [
+        ("gpsd://h:1", "gpsd://h:1", SourceKind.gps, false, true),
+        ("nmea:tcp://h:1", "nmea:tcp://h:1", .gps, false, true),
+        ("nmea:/dev/nothing", "nmea:/dev/nothing", .gps, false, true),
+        ("nmea:/dev/null", "nmea:/dev/null", .gps, false, true),
+        ("nmea:nothing.log", "nmea:nothing.log", .replay, true, false), ("nmea:-", "nmea:-", .gps, true, false),
+        ("gpx:a", "gpx:a", .replay, true, false), ("jsonl:a", "jsonl:a", .replay, true, false),
+        ("jsonl:-", "jsonl:-", .gps, true, false), ("simulate:", "simulate:#accuracy=LOW", .simulated, false, false),
+    ])
+    func sourcesAreMade(text: String, name: String, kind: SourceKind, isFinite: Bool, isLive: Bool) throws {
+        let facts = try SourceSpecification.parse(text + "#accuracy=LOW").makeSource().facts
+        #expect(facts == SourceFacts(name: name, kind: kind, isFinite: isFinite, isLive: isLive, accuracy: .low))
+    }
+
+    @Test func aSimulationHasNoFullSpeed() throws {
+        let specification = try SourceSpecification.parse("simulate:")
+        #expect(throws: TrackingError.self) { try specification.makeSource(pace: .maximum) }
+    }
+}

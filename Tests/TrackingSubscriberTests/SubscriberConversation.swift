@@ -1,0 +1,151 @@
+import Testing
+import TrackingCore
+
+@testable import TrackingSubscriber
+
+/// A subscriber machine of client `w1`, session `mine`, and the words its tests speak to it in; what it does comes back as
+/// text, what it subscribes to is answered only when the test says so.
+struct SubscriberConversation {
+    var machine: SubscriberStateMachine
+    /// Both clocks: the wall clock is this many seconds after 1000.
+    var now = MonotonicTime(.zero)
+    private var subscriptions: [(token: TransportToken, count: Int)] = []
+
+    init(configure: (inout SubscriberConfiguration) -> Void = { _ in }) throws {
+        var configuration = SubscriberConfiguration(
+            client: try ClientID("w1"), session: try #require(SessionID("mine")))
+        configure(&configuration)
+        self.machine = SubscriberStateMachine(configuration: configuration, seed: 1)
+    }
+
+    /// A subscriber of `van` for which publisher `d1`, stream `one`, is present since 500, at one update a second.
+    static func online() throws -> SubscriberConversation {
+        var talk = try SubscriberConversation()
+        _ = talk.happened(.watch(try TrackableID("van"), nil))
+        _ = talk.connect(0)
+        _ = talk.granted()
+        _ = talk.resolution(interval: 1_000, silence: 60_000)
+        #expect(talk.publisher("d1", "a", since: 500, stream: "one").contains("van is ONLINE"))
+        _ = talk.granted()
+        _ = talk.wait(.seconds(1))
+        return talk
+    }
+
+    mutating func happened(_ event: SubscriberStateMachine.Event) -> [String] {
+        let moment = Moment(now: self.now, wall: UnixTime(1000).advanced(by: self.now.sinceOrigin))
+        return self.machine.happened(event, at: moment).flatMap { self.text($0) }
+    }
+
+    mutating func connect(_ connection: Int) -> [String] {
+        self.subscriptions = []
+        return self.happened(.transport(.connected(connection: connection, sessionPresent: false)))
+    }
+
+    mutating func lose() -> [String] {
+        self.subscriptions = []
+        let reason = TrackingError(.connectionLost, "cut")
+        return self.happened(.transport(.disconnected(Disconnection(reason: reason, retry: .zero, lasted: .zero))))
+    }
+
+    mutating func granted() -> [String] {
+        let subscriptions = self.subscriptions
+        self.subscriptions = []
+        return subscriptions.flatMap {
+            self.happened(.transport(.subscribed($0.token, refusals: Array(repeating: nil, count: $0.count))))
+        }
+    }
+
+    mutating func hear(_ topic: String, _ text: String, retained: Bool = false) -> [String] {
+        let message = IncomingMessage(
+            topic: "tracking/\(topic)", payload: Array(text.utf8)[...], isRetained: retained)
+        return self.happened(.transport(.received(message)))
+    }
+
+    mutating func publisher(
+        _ client: String, _ session: String, connection: Int = 0, since: Double, stream: String, retained: Bool = false
+    ) -> [String] {
+        self.hear(
+            "van/publisher/\(client)",
+            #"{"type":"PUBLISHER","session":"\#(session)","connection":\#(connection),"lease":90,"#
+                + #""since":\#(since),"stream":"\#(stream)"}"#,
+            retained: retained)
+    }
+
+    mutating func resolution(interval: Int, silence: Int, retained: Bool = false) -> [String] {
+        self.hear(
+            "van/resolution",
+            #"{"resolution":{"accuracy":"HIGH","desiredInterval":\#(interval),"minimumDisplacement":0},"near":false,"#
+                + #""subscribers":1,"lowBattery":false,"state":"ONLINE","filter":"both","maximumSilence":\#(silence)}"#,
+            retained: retained)
+    }
+
+    mutating func update(
+        _ seq: UInt64, of stream: String = "one", skipped: [UInt64] = [], retained: Bool = false
+    ) throws -> [String] {
+        func fix(_ seq: UInt64) throws -> Location {
+            var fix = Location(
+                coordinate: try #require(Coordinate(latitude: 0, longitude: 0)), time: UnixTime(Double(seq)))
+            (fix.seq, fix.stream) = (seq, StreamID(stream))
+            return fix
+        }
+        let update = LocationUpdate(location: try fix(seq), skipped: try skipped.map { try fix($0) })
+        return self.hear(
+            "van", String(decoding: try LocationCodec.encode(update), as: UTF8.self), retained: retained)
+    }
+
+    mutating func wait(_ duration: Duration) -> [String] {
+        let end = self.now.advanced(by: duration)
+        var answers: [String] = []
+        while let deadline = self.machine.nextDeadline, deadline <= end {
+            self.now = max(self.now, deadline)
+            answers += self.happened(.timer)
+        }
+        self.now = end
+        return answers
+    }
+
+    // MARK: - As text
+
+    private mutating func text(_ action: SubscriberStateMachine.Action) -> [String] {
+        switch action {
+        case .send(let commands): return commands.map { self.text($0) }
+        case .tell(.location(let id, let update)): return ["\(id) at \(Self.text(update))"]
+        case .tell(.raw(let id, let update)): return ["\(id) raw at \(Self.text(update))"]
+        case .tell(.state(let id, let state, let reason)):
+            return ["\(id) is \(state.rawValue)" + (reason.map { " (\($0.code))" } ?? "")]
+        case .tell(.presence(let id, let presence)): return ["\(id) publisher \(presence.status.rawValue)"]
+        case .tell(.resolution(let id, let resolution)):
+            return ["\(id) every \(resolution.map { "\($0.resolution.desiredInterval)" } ?? "?")"]
+        case .tell(.badMessage(let topic, _)): return ["bad message on \(topic)"]
+        case .tell(.connection(let disconnection)): return [disconnection == nil ? "connected" : "not connected"]
+        }
+    }
+
+    private static func text(_ update: ReceivedUpdate) -> String {
+        let skipped = update.skipped.compactMap(\.seq).map { "\($0)" }.joined(separator: ",")
+        return "\(update.update.location.seq ?? 0)" + (skipped.isEmpty ? "" : " skipped \(skipped)")
+            + (update.isLate ? " late" : "") + (update.isRetained ? " kept" : "")
+    }
+
+    private mutating func text(_ command: TransportCommand) -> String {
+        switch command {
+        case .subscribe(let filters, let token):
+            self.subscriptions.append((token, filters.count))
+            return "subscribe \(filters.map { $0.dropFirst(9) }.joined(separator: " "))"
+        case .unsubscribe(let filters): return "unsubscribe \(filters.map { $0.dropFirst(9) }.joined(separator: " "))"
+        case .close: return "close"
+        case .publish(let message, _):
+            let topic = message.topic.dropFirst(9)
+            guard !message.payload.isEmpty else { return "\(topic): cleared" }
+            if let liveness = try? MessageCodec.decodeLiveness(message.payload) {
+                let status = liveness.status == .offline ? "offline" : "online"
+                return "\(topic): \(status) \(liveness.session)/\(liveness.connection)"
+            }
+            if let presence = try? MessageCodec.decodePresence(message.payload) {
+                return "\(topic): present \(presence.session)/\(presence.connection) since \(presence.since.seconds)"
+            }
+            let request = try? MessageCodec.decodeRequest(message.payload)
+            return "\(topic): ask \(request?.resolution.desiredInterval.inMilliseconds ?? -1)"
+        }
+    }
+}

@@ -1,0 +1,239 @@
+import Testing
+import TrackingCore
+
+@testable import TrackingSubscriber
+
+/// docs/protocol.md and docs/resolution.md, as far as a subscriber keeps them. Every state is reached by events.
+@Suite struct SubscriberStateMachineTests {
+    private func ask(_ interval: Duration) throws -> Resolution {
+        try Resolution(accuracy: .high, desiredInterval: interval, minimumDisplacement: 0)
+    }
+
+    // MARK: - What it says
+
+    @Test func itSaysLivenessPresenceAndRequestInThisOrder() throws {
+        var talk = try SubscriberConversation()
+        let first = talk.happened(.watch(try TrackableID("van"), try self.ask(.milliseconds(500))))
+        #expect(first == ["van publisher UNKNOWN", "van is OFFLINE"])
+        #expect(
+            talk.connect(0) == [
+                "connected", "subscribe _clients/w1", "subscribe van/publisher/+ van/resolution van _clients/w1",
+            ])
+        #expect(
+            talk.granted() == [
+                "_clients/w1: online mine/0", "van/subscriber/w1: present mine/0 since 1000.0",
+                "van/request/w1: ask 500", "van publisher ABSENT",
+            ])
+        _ = talk.lose()
+        _ = talk.connect(1)
+        #expect(
+            talk.granted().prefix(3) == [
+                "_clients/w1: online mine/1", "van/subscriber/w1: present mine/1 since 1000.0",
+                "van/request/w1: ask 500",
+            ])
+    }
+
+    @Test func aRequestIsChangedAndDropped() throws {
+        var talk = try SubscriberConversation.online()
+        let van = try TrackableID("van")
+        #expect(talk.happened(.request(van, try self.ask(.seconds(2)))) == ["van/request/w1: ask 2000"])
+        #expect(talk.happened(.request(van, try self.ask(.seconds(2)))) == [])
+        #expect(talk.happened(.request(van, nil)) == ["van/request/w1: cleared"])
+    }
+
+    @Test func aSilentOneIsNotPresent() throws {
+        var talk = try SubscriberConversation { $0.isSilent = true }
+        _ = talk.happened(.watch(try TrackableID("van"), try self.ask(.seconds(1))))
+        _ = talk.connect(0)
+        #expect(talk.granted() == ["_clients/w1: online mine/0", "van publisher ABSENT"])
+    }
+
+    @Test func itAnnouncesItselfAgainWithinASecondOfAnArrival() throws {
+        var talk = try SubscriberConversation()
+        _ = talk.happened(.watch(try TrackableID("van"), try self.ask(.seconds(2))))
+        _ = talk.connect(0)
+        _ = talk.granted()
+        _ = talk.publisher("d1", "a", since: 1, stream: "one")
+        let again = [
+            "_clients/w1: online mine/0", "van/subscriber/w1: present mine/0 since 1000.0", "van/request/w1: ask 2000",
+        ]
+        #expect(talk.wait(.seconds(1)) == again)
+        // A publisher that reconnected may have a broker that tells it nothing.
+        #expect(talk.publisher("d1", "a", connection: 1, since: 1, stream: "one") == [])
+        #expect(talk.wait(.seconds(1)) == again)
+    }
+
+    @Test func anOfflineOfItsOwnSessionIsAnsweredAtOnce() throws {
+        var talk = try SubscriberConversation.online()
+        #expect(
+            talk.hear("_clients/w1", #"{"status":"offline","session":"mine","connection":0}"#) == [
+                "_clients/w1: online mine/0"
+            ])
+    }
+
+    @Test func nothingIsSaidAfterTheGoodbye() throws {
+        var talk = try SubscriberConversation.online()
+        #expect(
+            talk.happened(.stop) == [
+                "van/request/w1: cleared", "van/subscriber/w1: cleared", "_clients/w1: offline mine/0", "close",
+            ])
+        #expect(talk.hear("_clients/w1", #"{"status":"offline","session":"mine","connection":0}"#) == [])
+        #expect(talk.wait(.seconds(100)) == [])
+        #expect(talk.machine.nextDeadline == nil)
+    }
+
+    @Test func whatIsNotWatchedAnyMoreIsCleared() throws {
+        var talk = try SubscriberConversation.online()
+        let said = talk.happened(.unwatch(try TrackableID("van")))
+        #expect(said.suffix(2) == ["van/request/w1: cleared", "van/subscriber/w1: cleared"])
+    }
+
+    @Test func whatWasGivenUpDuringAnOutageIsClearedAfterIt() throws {
+        var talk = try SubscriberConversation.online()
+        _ = talk.lose()
+        _ = talk.happened(.unwatch(try TrackableID("van")))
+        _ = talk.connect(1)
+        #expect(
+            talk.granted() == [
+                "_clients/w1: online mine/1", "van/request/w1: cleared", "van/subscriber/w1: cleared",
+            ])
+    }
+
+    @Test func aTakenOverIdIsFailed() throws {
+        var talk = try SubscriberConversation.online()
+        _ = talk.lose()
+        _ = talk.connect(1)
+        _ = talk.hear(
+            "_clients/w1", #"{"status":"online","session":"other","connection":0,"lease":90}"#, retained: true)
+        #expect(talk.granted() == ["van is FAILED (takenOver)", "close"])
+    }
+
+    // MARK: - States
+
+    @Test func thePublisherIsUnknownWhileThisSideIsNotConnected() throws {
+        var talk = try SubscriberConversation.online()
+        #expect(talk.lose() == ["not connected", "van publisher UNKNOWN", "van is OFFLINE (connectionLost)"])
+        _ = talk.wait(.seconds(1_000))
+        _ = talk.connect(1)
+        let back = talk.granted()
+        #expect(back.contains("van publisher PRESENT"))
+        #expect(back.contains("van is ONLINE"))
+        // One lease later the publisher that did not speak again is gone.
+        #expect(talk.wait(.seconds(90)).contains("van publisher ABSENT"))
+    }
+
+    @Test func aPublisherThatDiedIsAbsent() throws {
+        var talk = try SubscriberConversation.online()
+        #expect(
+            talk.hear("_clients/d1", #"{"status":"offline","session":"a","connection":0}"#) == [
+                "van publisher ABSENT", "van is OFFLINE",
+            ])
+        #expect(
+            talk.hear("_clients/d1", #"{"status":"online","session":"a","connection":1,"lease":90}"#) == [
+                "van publisher PRESENT", "van is ONLINE",
+            ])
+    }
+
+    @Test func silenceBeyondWhatWasPromisedIsStale() throws {
+        var talk = try SubscriberConversation.online()
+        #expect(try talk.update(1) == ["van at 1"])
+        #expect(!talk.wait(.milliseconds(61_900)).contains("van is STALE"))
+        #expect(talk.wait(.milliseconds(100)).contains("van is STALE"))
+        // What the broker kept is no sign of life.
+        #expect(try talk.update(2, retained: true) == ["van at 2 kept"])
+        #expect(try talk.update(3) == ["van is ONLINE", "van at 3"])
+    }
+
+    @Test func aRepeatedUpdateIsASignOfLifeAndNoNews() throws {
+        var talk = try SubscriberConversation.online()
+        _ = try talk.update(1)
+        _ = talk.wait(.seconds(60))
+        #expect(try talk.update(1) == [])
+        #expect(!talk.wait(.seconds(61)).contains("van is STALE"))
+    }
+
+    @Test func noPromiseNoStale() throws {
+        var talk = try SubscriberConversation.online()
+        _ = talk.resolution(interval: 1_000, silence: 0)
+        _ = talk.wait(.seconds(80))
+        _ = talk.hear("_clients/d1", #"{"status":"online","session":"a","connection":0,"lease":90}"#)
+        #expect(!talk.wait(.seconds(80)).contains("van is STALE"))
+    }
+
+    @Test func staleIsCountedAnewAfterAReconnect() throws {
+        var talk = try SubscriberConversation.online()
+        _ = try talk.update(1)
+        #expect(talk.wait(.seconds(70)).contains("van is STALE"))
+        _ = talk.lose()
+        _ = talk.connect(1)
+        _ = talk.publisher("d1", "a", since: 500, stream: "one", retained: true)
+        #expect(talk.granted().contains("van is ONLINE"))
+        #expect(!talk.wait(.seconds(61)).contains("van is STALE"))
+        #expect(talk.wait(.seconds(1)).contains("van is STALE"))
+    }
+
+    // MARK: - Positions
+
+    @Test func lateAndDuplicateUpdatesAreTold() throws {
+        var talk = try SubscriberConversation.online()
+        #expect(try talk.update(5, skipped: [3, 4]) == ["van at 5 skipped 3,4"])
+        #expect(try talk.update(5) == [])
+        #expect(try talk.update(2) == ["van at 2 late"])
+        #expect(try talk.update(4) == [])
+        #expect(try talk.update(7, skipped: [4, 6]) == ["van at 7 skipped 6"])
+    }
+
+    @Test func onlyTheOwnersStreamCounts() throws {
+        var talk = try SubscriberConversation.online()
+        #expect(try talk.update(1, of: "two") == [])
+        _ = talk.publisher("d2", "b", since: 600, stream: "two")
+        #expect(try talk.update(1, of: "two") == ["van at 1"])
+        #expect(try talk.update(1, of: "one") == [])
+        // The owner leaves: the other one is the latest again.
+        _ = talk.hear("van/publisher/d2", "")
+        #expect(try talk.update(1, of: "one") == ["van at 1"])
+    }
+
+    @Test(arguments: [("0", "one"), ("z", "two")]) func aTieGoesToTheGreaterSession(
+        other: String, owner: String
+    ) throws {
+        var talk = try SubscriberConversation.online()
+        _ = talk.publisher("d2", other, since: 500, stream: "two")
+        #expect(try talk.update(1, of: owner) == ["van at 1"])
+        #expect(try talk.update(2, of: owner == "one" ? "two" : "one") == [])
+    }
+
+    @Test func aLateJoinerGetsWhatStands() throws {
+        var talk = try SubscriberConversation()
+        _ = talk.happened(.watch(try TrackableID("van"), nil))
+        _ = talk.connect(0)
+        #expect(try talk.update(9, retained: true) == ["van at 9 kept"])
+        #expect(talk.resolution(interval: 500, silence: 60_000, retained: true) == ["van every 0.5 seconds"])
+        _ = talk.publisher("d1", "a", since: 1, stream: "one", retained: true)
+        _ = talk.granted()
+        #expect(
+            talk.hear("_clients/d1", #"{"status":"online","session":"a","connection":0,"lease":90}"#, retained: true)
+                == ["van publisher PRESENT", "van is ONLINE"])
+    }
+
+    @Test func whoeverShowsUpIsWatchedAfterTheBirth() throws {
+        var talk = try SubscriberConversation { $0.watchesAll = true }
+        _ = talk.connect(0)
+        #expect(try talk.update(1, retained: true) == ["van publisher UNKNOWN", "van is OFFLINE", "van at 1 kept"])
+        #expect(
+            talk.granted().prefix(2) == [
+                "_clients/w1: online mine/0", "van/subscriber/w1: present mine/0 since 1000.0",
+            ])
+    }
+
+    // MARK: - Garbage
+
+    @Test(arguments: ["van", "van/publisher/d1", "van/resolution", "_clients/d1", "_clients/w1"])
+    func garbageIsCountedAndSkipped(topic: String) throws {
+        var talk = try SubscriberConversation.online()
+        let garbage = ["{", "null", "[]", "\u{0}", #"{"location":5}"#, #"{"session":5,"type":"MAYOR"}"#]
+        for payload in garbage { #expect(talk.hear(topic, payload) == ["bad message on tracking/\(topic)"]) }
+        #expect(talk.machine.badMessages == garbage.count)
+        #expect(try talk.update(1) == ["van at 1"])
+    }
+}
