@@ -4,7 +4,8 @@ import Synchronization
 public final class EventLog<Element: Sendable>: Sendable {
     private struct Waiter {
         let id: Int
-        let condition: @Sendable ([Element]) -> Bool
+        let matches: @Sendable (Element) -> Bool
+        var missing: Int
         let continuation: CheckedContinuation<Bool, Never>
     }
 
@@ -28,46 +29,80 @@ public final class EventLog<Element: Sendable>: Sendable {
 
     /// Notes what happened.
     public func append(_ elements: some Sequence<Element>) {
-        self.wake { $0.elements.append(contentsOf: elements) }
+        let answers = self.state.withLock { state -> [Waiter] in
+            for element in elements {
+                state.elements.append(element)
+                for index in state.waiters.indices where state.waiters[index].matches(element) {
+                    state.waiters[index].missing -= 1
+                }
+            }
+            let met = state.waiters.filter { $0.missing <= 0 }
+            state.waiters.removeAll { $0.missing <= 0 }
+            return met
+        }
+        for waiter in answers { waiter.continuation.resume(returning: true) }
     }
 
     /// Nothing comes any more.
-    public func finish() { self.wake { $0.isFinished = true } }
+    public func finish() {
+        let waiters = self.state.withLock { state in
+            state.isFinished = true
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.continuation.resume(returning: false) }
+    }
 
-    /// Waits until `condition` holds for everything that happened, and returns that.
+    /// Waits until `count` of what happened matches, and returns everything that happened.
     ///
     /// - Throws: `TestSupportError` with what happened instead, after `limit` or when nothing comes any more.
     @discardableResult
     public func wait(
-        _ what: String, within limit: Duration = .seconds(20), until condition: @escaping @Sendable ([Element]) -> Bool
+        _ what: String, count: Int = 1, within limit: Duration = .seconds(20),
+        where matches: @escaping @Sendable (Element) -> Bool
     ) async throws -> [Element] {
+        guard await self.waits(count, within: limit, matches) else {
+            let last = self.elements.suffix(20)
+            throw TestSupportError("waited \(limit) for \(what); instead, at the end: \(last)")
+        }
+        return self.elements
+    }
+
+    /// Waits until nothing comes any more, and returns everything.
+    @discardableResult
+    public func waitForEnd(within limit: Duration = .seconds(20)) async throws -> [Element] {
+        _ = await self.waits(.max, within: limit) { _ in false }
+        guard self.isFinished else { throw TestSupportError("waited \(limit) for the end") }
+        return self.elements
+    }
+
+    private func waits(
+        _ count: Int, within limit: Duration, _ matches: @escaping @Sendable (Element) -> Bool
+    ) async -> Bool {
         let id = self.state.withLock { state in
             state.nextID += 1
             return state.nextID
         }
-        let isMet = await withTaskGroup(of: Bool.self) { group in
-            group.addTask { await self.wait(id, condition) }
+        return await withTaskGroup(of: Bool.self) { group in
+            group.addTask { await self.wait(id, count, matches) }
             group.addTask {
                 try? await Task.sleep(for: limit)
                 self.give(up: id)
                 return false
             }
-            defer { group.cancelAll() }
-            return await group.next() ?? false
+            let isMet = await group.next() ?? false
+            group.cancelAll()
+            return isMet
         }
-        let elements = self.elements
-        guard isMet || condition(elements) else {
-            throw TestSupportError("waited \(limit) for \(what); instead: \(elements.suffix(20))")
-        }
-        return elements
     }
 
-    private func wait(_ id: Int, _ condition: @escaping @Sendable ([Element]) -> Bool) async -> Bool {
+    private func wait(_ id: Int, _ count: Int, _ matches: @escaping @Sendable (Element) -> Bool) async -> Bool {
         await withCheckedContinuation { continuation in
             let answer = self.state.withLock { state -> Bool? in
-                if condition(state.elements) { return true }
+                let missing = count - state.elements.lazy.filter(matches).prefix(count).count
+                if missing <= 0 { return true }
                 if state.isFinished { return false }
-                state.waiters.append(Waiter(id: id, condition: condition, continuation: continuation))
+                state.waiters.append(Waiter(id: id, matches: matches, missing: missing, continuation: continuation))
                 return nil
             }
             if let answer { continuation.resume(returning: answer) }
@@ -79,15 +114,5 @@ public final class EventLog<Element: Sendable>: Sendable {
             state.waiters.firstIndex { $0.id == id }.map { state.waiters.remove(at: $0) }
         }
         waiter?.continuation.resume(returning: false)
-    }
-
-    private func wake(_ change: (inout State) -> Void) {
-        let answers = self.state.withLock { state -> [(Waiter, Bool)] in
-            change(&state)
-            let met = state.waiters.map { ($0, $0.condition(state.elements)) }.filter { $0.1 || state.isFinished }
-            state.waiters.removeAll { waiter in met.contains { $0.0.id == waiter.id } }
-            return met
-        }
-        for (waiter, isMet) in answers { waiter.continuation.resume(returning: isMet) }
     }
 }

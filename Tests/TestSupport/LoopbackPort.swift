@@ -14,6 +14,32 @@ public enum LoopbackPort {
         throw TestSupportError("no free port on 127.0.0.1 between 15000 and 31999 after 200 tries")
     }
 
+    /// A socket that listens there.
+    static func listen(_ port: Int) throws -> Int32 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var yes: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+        var address = Self.address(port)
+        let isBound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        guard isBound, Foundation.listen(descriptor, 64) == 0 else {
+            close(descriptor)
+            throw TestSupportError("cannot listen on 127.0.0.1:\(port)")
+        }
+        return descriptor
+    }
+
+    private static func address(_ port: Int) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        return address
+    }
+
     /// Whether something accepts connections there now.
     public static func accepts(_ port: Int) -> Bool {
         Self.withSocket { connect($0, $1, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0 }(port)
@@ -30,10 +56,7 @@ public enum LoopbackPort {
             let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
             guard descriptor >= 0 else { return false }
             defer { close(descriptor) }
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_port = in_port_t(port).bigEndian
-            address.sin_addr.s_addr = inet_addr("127.0.0.1")
+            var address = Self.address(port)
             return withUnsafePointer(to: &address) {
                 $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body(descriptor, $0) }
             }

@@ -20,7 +20,7 @@ public final class MosquittoProcess: Sendable {
     public var url: String { "mqtt://127.0.0.1:\(self.port)" }
 
     private let program: URL
-    private let process = Mutex<Process?>(nil)
+    private let process = Mutex<ChildProcess?>(nil)
 
     /// Starts a broker and returns once it accepts connections.
     ///
@@ -64,9 +64,7 @@ public final class MosquittoProcess: Sendable {
     }
 
     deinit {
-        self.process.withLock { process in
-            if let process, process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
-        }
+        self.process.withLock { $0 }?.signal(SIGKILL)
         try? FileManager.default.removeItem(at: self.directory)
     }
 
@@ -75,7 +73,7 @@ public final class MosquittoProcess: Sendable {
 
     /// The process's id; `nil` when it does not run.
     public var processID: Int32? {
-        self.process.withLock { process in process.flatMap { $0.isRunning ? $0.processIdentifier : nil } }
+        self.process.withLock { process in process.flatMap { $0.isRunning ? $0.id : nil } }
     }
 
     /// Ends it in order (SIGTERM) and returns once it is gone. Does nothing when it does not run.
@@ -102,31 +100,25 @@ public final class MosquittoProcess: Sendable {
     private var logFile: URL { self.directory.appending(path: "mosquitto.log") }
 
     private func signal(_ number: Int32) {
-        if let id = self.processID { Foundation.kill(id, number) }
+        self.process.withLock { $0 }?.signal(number)
     }
 
     private func launch() async throws {
-        let process = Process()
-        process.executableURL = self.program
-        process.arguments = ["-c", self.directory.appending(path: "mosquitto.conf").path()]
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        let errors = self.directory.appending(path: "stderr.log")
-        try Data().write(to: errors)
-        process.standardError = try FileHandle(forWritingTo: errors)
-        try process.run()
+        let output = self.directory.appending(path: "output.log")
+        let process = try ChildProcess(
+            self.program.path(), ["-c", self.directory.appending(path: "mosquitto.conf").path()], output: output.path())
         self.process.withLock { $0 = process }
         try await self.wait("accept connections") { !process.isRunning || LoopbackPort.accepts(self.port) }
         guard process.isRunning else {
-            let said = (try? String(contentsOf: errors, encoding: .utf8)) ?? ""
+            let said = (try? String(contentsOf: output, encoding: .utf8)) ?? ""
             throw TestSupportError("mosquitto ended at once on port \(self.port): \(said)\(self.log)")
         }
     }
 
     private func end(with number: Int32) async throws {
         guard let process = self.process.withLock({ $0 }), process.isRunning else { return }
-        Foundation.kill(process.processIdentifier, number)
-        if number == SIGTERM { Foundation.kill(process.processIdentifier, SIGCONT) }  // a frozen one cannot obey
+        process.signal(number)
+        if number == SIGTERM { process.signal(SIGCONT) }  // a frozen one cannot obey
         try await self.wait("end") { !process.isRunning }
     }
 

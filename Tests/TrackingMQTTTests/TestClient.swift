@@ -47,28 +47,28 @@ struct TestClient: Sendable {
 
     /// Waits until connection number `number` stands.
     func connected(_ number: Int = 0) async throws {
-        try await self.log.wait("connection \(number)") { $0.contains { $0.isConnected(number) } }
+        try await self.log.wait("connection \(number)") { $0.isConnected(number) }
     }
 
     /// Publishes and waits for the answers: a refusal or `nil` each.
     func publish(_ messages: [OutgoingMessage], from first: TransportToken = 1) async throws -> [TrackingError?] {
-        let tokens = (0..<UInt64(messages.count)).map { first + $0 }
+        let tokens = first..<(first + UInt64(messages.count))
         self.transport.send(zip(messages, tokens).map { .publish($0, $1) })
-        let events = try await self.log.wait("the answers") { events in
-            Set(events.compactMap(\.published)).isSuperset(of: tokens)
+        let events = try await self.log.wait("the answers", count: tokens.count) { event in
+            event.published.map(tokens.contains) ?? false
         }
-        return tokens.map { token in
-            events.lazy.compactMap { event in
-                if case .published(token, let refusal) = event { refusal } else { nil }
-            }.first ?? nil
+        var refusals = [TrackingError?](repeating: nil, count: tokens.count)
+        for case .published(let token, let refusal) in events where tokens.contains(token) {
+            refusals[Int(token - first)] = refusal
         }
+        return refusals
     }
 
     /// Subscribes and waits for the answer.
     @discardableResult
     func subscribe(_ filters: [String], token: TransportToken = 900_000) async throws -> [TrackingError?] {
         self.transport.send([.subscribe(filters, token)])
-        let events = try await self.log.wait("a SUBACK") { $0.contains { $0.refusals(of: token) != nil } }
+        let events = try await self.log.wait("a SUBACK") { $0.refusals(of: token) != nil }
         return events.lazy.compactMap { $0.refusals(of: token) }.first ?? []
     }
 
@@ -77,8 +77,7 @@ struct TestClient: Sendable {
 
     /// Waits for this many messages, and returns all.
     func messages(_ count: Int) async throws -> [IncomingMessage] {
-        try await self.log.wait("\(count) messages") { $0.count(where: { $0.message != nil }) >= count }
-            .compactMap(\.message)
+        try await self.log.wait("\(count) messages", count: count) { $0.message != nil }.compactMap(\.message)
     }
 
     /// Waits for the first disconnection that meets `condition`.
@@ -86,7 +85,7 @@ struct TestClient: Sendable {
     func disconnection(
         _ what: String = "a disconnection", where condition: @escaping @Sendable (Disconnection) -> Bool = { _ in true }
     ) async throws -> Disconnection {
-        let events = try await self.log.wait(what) { $0.contains { $0.disconnection.map(condition) ?? false } }
+        let events = try await self.log.wait(what) { $0.disconnection.map(condition) ?? false }
         return try events.compactMap(\.disconnection).first(where: condition) ?? { throw TestSupportError("none") }()
     }
 }

@@ -47,7 +47,7 @@ extension MosquittoHandle {
             MosquittoSink.from(context).accepted(code: code, flags: flags, properties: properties)
         }
         mosquitto_disconnect_v5_callback_set(client) { _, context, code, _ in
-            MosquittoSink.from(context).disconnection = code
+            MosquittoSink.from(context).disconnected(code: code)
         }
         mosquitto_message_v5_callback_set(client) { _, context, message, properties in
             guard let message else { return }

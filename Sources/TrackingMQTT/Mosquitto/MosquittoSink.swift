@@ -23,7 +23,7 @@ final class MosquittoSink {
     var inFlight = InFlight()
     var acceptance: Acceptance?
     /// What libmosquitto or the broker gave as the reason of the end.
-    var disconnection: Int32?
+    private(set) var disconnection: Int32?
     /// The last complaint of libmosquitto: OpenSSL's own words among them.
     var complaint: String?
     private var lastTopic = ""
@@ -70,6 +70,11 @@ final class MosquittoSink {
             refusal ?? answers.next().flatMap { ReasonCode.refusal($0, of: "the subscription") }
         }
         self.batch.append(.subscribed(subscription.token, refusals: refusals))
+    }
+
+    /// libmosquitto may say so twice for one DISCONNECT: with its reason, and then without.
+    func disconnected(code: Int32) {
+        if self.disconnection == nil { self.disconnection = code }
     }
 
     /// A run of messages on one topic shares one string.

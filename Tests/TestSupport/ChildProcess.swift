@@ -1,0 +1,84 @@
+import Foundation
+import Synchronization
+
+/// A program that a test starts, with an empty signal mask.
+///
+/// Foundation's `Process` hands on the mask of the calling thread, and threads of the concurrency runtime block SIGTERM:
+/// a program started from one of them would not hear that it is to end.
+public final class ChildProcess: Sendable {
+    /// The process's id.
+    public let id: Int32
+    private let status = Mutex<Int32?>(nil)
+
+    /// Starts `program`; what it prints goes to the file `output`.
+    public init(_ program: String, _ arguments: [String], output: String) throws {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigfillset(&signals)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        let texts = ([program] + arguments).map { strdup($0) } + [nil]
+        defer { for text in texts { free(text) } }
+        var id: pid_t = 0
+        let code = posix_spawn(&id, program, &actions, &attributes, texts, environ)
+        guard code == 0 else { throw TestSupportError("\(program) cannot be started: \(String(cString: strerror(code)))") }
+        self.id = id
+    }
+
+    deinit { if self.isRunning { self.signal(SIGKILL) } }
+
+    /// Whether it has not ended yet.
+    public var isRunning: Bool { self.exitStatus == nil }
+
+    /// What it ended with, as `waitpid` tells it; `nil` while it runs.
+    public var exitStatus: Int32? {
+        self.status.withLock { status in
+            if let status { return status }
+            var raw: Int32 = 0
+            guard waitpid(self.id, &raw, WNOHANG) == self.id else { return nil }
+            status = raw
+            return raw
+        }
+    }
+
+    /// Sends a signal, while it runs.
+    public func signal(_ number: Int32) {
+        if self.isRunning { kill(self.id, number) }
+    }
+
+    /// Waits for its end.
+    ///
+    /// - Returns: The raw status; 0 is success.
+    @discardableResult
+    public func waitForEnd(within limit: Duration = .seconds(20)) async throws -> Int32 {
+        let deadline = ContinuousClock.now + limit
+        while true {
+            if let status = self.exitStatus { return status }
+            guard ContinuousClock.now < deadline else { throw TestSupportError("a program did not end within \(limit)") }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    /// Runs a program to its end.
+    ///
+    /// - Throws: `TestSupportError` with what it printed, when it fails.
+    public static func run(_ program: String, _ arguments: [String]) async throws {
+        let output = FileManager.default.temporaryDirectory.appending(path: "godwit-output-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: output) }
+        let child = try ChildProcess(program, arguments, output: output.path())
+        guard try await child.waitForEnd() == 0 else {
+            let text = (try? String(contentsOf: output, encoding: .utf8)) ?? ""
+            throw TestSupportError("\(program) \(arguments.joined(separator: " ")) failed: \(text)")
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import Synchronization
+
+/// A listener that answers each CONNECT with given bytes, for what no real broker can be configured to do.
+public final class FakeBroker: Sendable {
+    /// What is done with a connection, once its CONNECT is read.
+    public enum Answer: Sendable {
+        /// Send these bytes and keep the connection open.
+        case send([UInt8])
+        /// Send these bytes and close.
+        case sendAndClose([UInt8])
+        /// Keep the connection open and say nothing.
+        case nothing
+    }
+
+    /// An MQTT 3.1.1 CONNACK that accepts.
+    public static let accepts311: [UInt8] = [0x20, 0x02, 0x00, 0x00]
+    /// An MQTT 5 CONNACK that accepts.
+    public static let accepts5: [UInt8] = [0x20, 0x03, 0x00, 0x00, 0x00]
+    /// An MQTT 5 CONNACK with this reason.
+    public static func refuses5(_ reason: UInt8) -> [UInt8] { [0x20, 0x03, 0x00, reason, 0x00] }
+
+    /// Where it listens, on 127.0.0.1.
+    public let port: Int
+    private let listener: Int32
+    private let seen = Mutex<[UInt8]>([])
+    private let open = Mutex<[Int32]>([])
+
+    /// The protocol level of each CONNECT so far: 4 is MQTT 3.1.1, 5 is MQTT 5.
+    public var levels: [UInt8] { self.seen.withLock { $0 } }
+
+    /// Starts to listen.
+    ///
+    /// - Parameter answer: What is done with a CONNECT of this protocol level, the `index`-th from 0.
+    public init(_ answer: @escaping @Sendable (_ level: UInt8, _ index: Int) -> Answer) throws {
+        self.port = try LoopbackPort.free()
+        self.listener = try LoopbackPort.listen(self.port)
+        let listener = self.listener
+        Thread.detachNewThread { [weak self] in
+            while true {
+                let connection = accept(listener, nil, nil)
+                guard connection >= 0, let self else { return }
+                self.open.withLock { $0.append(connection) }
+                self.serve(connection, answer)
+            }
+        }
+    }
+
+    deinit { self.stop() }
+
+    /// Closes the listener and every connection.
+    public func stop() {
+        shutdown(self.listener, Int32(SHUT_RDWR))
+        let connections = self.open.withLock { connections in
+            defer { connections = [] }
+            return connections
+        }
+        for connection in connections { close(connection) }
+        close(self.listener)
+    }
+
+    private func serve(_ connection: Int32, _ answer: (UInt8, Int) -> Answer) {
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        let count = recv(connection, &buffer, buffer.count, 0)
+        // Fixed header (2 to 5 bytes), then the name "MQTT" with its length, then the level.
+        guard count > 12, let name = buffer.prefix(count).firstRange(of: Array("MQTT".utf8)) else { return }
+        let level = buffer[name.upperBound]
+        let index = self.seen.withLock { seen in
+            seen.append(level)
+            return seen.count - 1
+        }
+        switch answer(level, index) {
+        case .send(let bytes):
+            _ = Foundation.send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+        case .sendAndClose(let bytes):
+            _ = Foundation.send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+            let isOurs = self.open.withLock { connections in
+                connections.firstIndex(of: connection).map { connections.remove(at: $0) } != nil
+            }
+            if isOurs { close(connection) }
+        case .nothing:
+            break
+        }
+    }
+}
