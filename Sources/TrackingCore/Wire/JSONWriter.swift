@@ -120,8 +120,9 @@ struct JSONWriter: ~Copyable {
     /// A value that is the nearest `Double` to a decimal of at most 15 digits, as fixes and their times are, is written
     /// by integer arithmetic: no shorter decimal can be nearest to the same value. The rest is left to the standard library.
     mutating func number(_ value: Double) {
-        guard self.decimal(value, scale: 1e2, decimals: 2) || self.decimal(value, scale: 1e7, decimals: 7)
-            || self.decimal(value, scale: 1e4, decimals: 4)
+        guard
+            self.decimal(value, scale: 1e2, decimals: 2) || self.decimal(value, scale: 1e7, decimals: 7)
+                || self.decimal(value, scale: 1e4, decimals: 4)
         else {
             let text = value.description
             for byte in text.hasSuffix(".0") ? text.utf8.dropLast(2) : text.utf8[...] { self.raw(byte) }
