@@ -3,6 +3,7 @@ extension JSONScanner {
     ///
     /// Up to 2^53 the digits, and up to 10^22 the power of ten are exact, so one division or multiplication rounds once and
     /// correctly (Clinger 1990). Everything else is left to the standard library.
+    @inline(__always)
     mutating func decimal() throws(Refusal) -> Double {
         let start = self.position
         let isNegative = self.byte == UInt8(ascii: "-")

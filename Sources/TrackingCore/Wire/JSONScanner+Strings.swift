@@ -36,18 +36,24 @@ struct StringToken {
 
 extension JSONScanner {
     /// Passes over the string whose quotation mark comes next, checking its escapes.
+    @inline(__always)
     mutating func stringToken() throws(Refusal) -> StringToken {
         self.advance()
         let start = self.position
-        var hasEscapes = false
         self.advanceInString()
+        guard self.byte == UInt8(ascii: "\"") else { return try self.escapedToken(since: start) }
+        let token = StringToken(bytes: self.read(since: start), hasEscapes: false)
+        self.advance()
+        return token
+    }
+
+    private mutating func escapedToken(since start: UnsafePointer<UInt8>) throws(Refusal) -> StringToken {
         while self.byte == UInt8(ascii: "\\") {
-            hasEscapes = true
             try self.skipEscape()
             self.advanceInString()
         }
         guard self.byte == UInt8(ascii: "\"") else { throw self.syntaxError("'\"' or a character") }
-        let token = StringToken(bytes: self.read(since: start), hasEscapes: hasEscapes)
+        let token = StringToken(bytes: self.read(since: start), hasEscapes: true)
         self.advance()
         return token
     }

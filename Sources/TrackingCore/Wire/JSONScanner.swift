@@ -200,10 +200,16 @@ struct JSONScanner {
         self.refuse("\(self.root.path(self.prefix.description + self.key.text)) must be \(expected); found \(found)")
     }
 
-    /// The value that comes next is of the wrong kind.
+    /// The value that comes next is of the wrong kind, or not JSON.
     mutating func mismatch(_ expected: String) -> Refusal {
-        guard let found = self.kindOfValue else { return self.syntaxError("a value") }
-        return self.mismatch(expected, found: found)
+        var ahead = self
+        do throws(Refusal) {
+            try ahead.skipValue()
+            return self.mismatch(expected, found: self.kindOfValue)
+        } catch {
+            self.failure = ahead.failure
+            return error
+        }
     }
 
     /// A member beneath ``root`` that a message cannot do without is not there.
@@ -211,15 +217,14 @@ struct JSONScanner {
         self.refuse("\(self.root.path(member.description)) is missing")
     }
 
-    private var kindOfValue: StaticString? {
+    private var kindOfValue: StaticString {
         switch self.byte {
         case UInt8(ascii: "\""): "a string"
         case UInt8(ascii: "{"): "an object"
         case UInt8(ascii: "["): "an array"
         case UInt8(ascii: "t"), UInt8(ascii: "f"): "true or false"
         case UInt8(ascii: "n"): "null"
-        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): "a number"
-        default: nil
+        default: "a number"
         }
     }
 }

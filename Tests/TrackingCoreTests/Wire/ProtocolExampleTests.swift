@@ -38,7 +38,7 @@ import TrackingCore
     }()
 
     @Test func readsTheLocationUpdate() throws {
-        #expect(try LocationCodec.decode(Array(Self.update.utf8)) == LocationUpdate(location: Self.location))
+        #expect(try LocationCodec.decode(Self.update.payload) == LocationUpdate(location: Self.location))
     }
 
     @Test func writesTheLocationUpdateWithoutWhiteSpace() throws {
@@ -83,7 +83,7 @@ import TrackingCore
     ])
     func liveness(text: String, status: Liveness.Status) throws {
         let liveness = Liveness(status: status, session: SessionID("s1")!, connection: 3)
-        #expect(try MessageCodec.decodeLiveness(Array(text.utf8)) == liveness)
+        #expect(try MessageCodec.decodeLiveness(text.payload) == liveness)
         #expect(String(decoding: MessageCodec.encode(liveness), as: UTF8.self) == text)
     }
 
@@ -92,7 +92,7 @@ import TrackingCore
         let request = try ResolutionRequest(
             session: SessionID("s1")!,
             resolution: Resolution(accuracy: .high, desiredInterval: .seconds(1), minimumDisplacement: 1))
-        #expect(try MessageCodec.decodeRequest(Array(text.replacing(":1}", with: ": 1.0 }").utf8)) == request)
+        #expect(try MessageCodec.decodeRequest(text.replacing(":1}", with: ": 1.0 }").payload) == request)
         #expect(String(decoding: MessageCodec.encode(request), as: UTF8.self) == text)
     }
 
@@ -103,7 +103,7 @@ import TrackingCore
         let resolution = ResolutionInForce(
             resolution: .standard, isNear: false, subscribers: 2, isLowBattery: false, state: .online, filter: .both,
             maximumSilence: .seconds(60))
-        #expect(try MessageCodec.decodeResolution(Array(text.utf8)) == resolution)
+        #expect(try MessageCodec.decodeResolution(text.payload) == resolution)
         #expect(String(decoding: MessageCodec.encode(resolution), as: UTF8.self) == text)
     }
 
