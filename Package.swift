@@ -56,13 +56,15 @@ let package = Package(
         .executableTarget(
             name: "godwit-agent",
             dependencies: [
-                "GodwitOptions", "TrackingCore", "TrackingPublisher", "TrackingMQTT", argumentParser, logging, lifecycle,
+                "GodwitOptions", "TrackingCore", "TrackingPublisher", "TrackingMQTT", argumentParser, logging,
+                lifecycle,
             ],
             swiftSettings: settings),
         .executableTarget(
             name: "godwit",
             dependencies: [
-                "GodwitOptions", "TrackingCore", "TrackingSubscriber", "TrackingMQTT", argumentParser, logging, lifecycle,
+                "GodwitOptions", "TrackingCore", "TrackingSubscriber", "TrackingMQTT", argumentParser, logging,
+                lifecycle,
             ],
             swiftSettings: settings),
 
@@ -79,12 +81,16 @@ let package = Package(
             name: "TrackingSubscriberTests", dependencies: ["TrackingCore", "TrackingSubscriber", "TrackingTesting"],
             swiftSettings: settings),
         .testTarget(
-            name: "TrackingTestingTests", dependencies: ["TrackingCore", "TrackingTesting"], swiftSettings: settings),
-        .testTarget(name: "GodwitOptionsTests", dependencies: ["GodwitOptions", "TrackingCore"], swiftSettings: settings),
+            name: "TrackingTestingTests",
+            dependencies: ["TrackingCore", "TrackingTesting", "TrackingPublisher", "TrackingSubscriber"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "GodwitOptionsTests", dependencies: ["GodwitOptions", "TrackingCore"], swiftSettings: settings),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "TrackingCore", "TrackingMQTT", "TrackingPublisher", "TrackingSubscriber", "TrackingTesting", logging,
+                "TrackingCore", "TrackingMQTT", "TrackingPublisher", "TrackingSubscriber", "TrackingTesting",
+                "TestSupport", "godwit", "godwit-agent", logging,
             ],
             swiftSettings: settings),
     ],

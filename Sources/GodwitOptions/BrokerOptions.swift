@@ -18,7 +18,8 @@ public struct BrokerOptions: ParsableArguments {
     public var passwordFile: String?
 
     /// The password; given in the environment or the file rather than here.
-    @Option(help: ArgumentHelp("The password. Give it as GODWIT_PASSWORD, not on the command line.", visibility: .hidden))
+    @Option(
+        help: ArgumentHelp("The password. Give it as GODWIT_PASSWORD, not on the command line.", visibility: .hidden))
     public var password: String?
 
     /// The client id.
@@ -33,7 +34,9 @@ public struct BrokerOptions: ParsableArguments {
     public var topicRoot = "tracking"
 
     /// The file of trusted authorities.
-    @Option(name: .customLong("ca"), help: ArgumentHelp("A PEM file of the authorities to trust with mqtts.", valueName: "path"))
+    @Option(
+        name: .customLong("ca"),
+        help: ArgumentHelp("A PEM file of the authorities to trust with mqtts.", valueName: "path"))
     public var authorities: String?
 
     /// The client certificate.
@@ -56,11 +59,15 @@ public struct BrokerOptions: ParsableArguments {
     public var config: String?
 
     /// How much is logged.
-    @Option(help: ArgumentHelp("What is logged on standard error: error, warning, info, debug, trace.", valueName: "level"))
+    @Option(
+        help: ArgumentHelp("What is logged on standard error: error, warning, info, debug, trace.", valueName: "level"))
     public var logLevel = "warning"
 
     /// Made by the parser.
     public init() {}
+
+    /// The configuration file, named by the option or by the environment.
+    public var configurationFile: String? { self.config ?? ProcessInfo.processInfo.environment["GODWIT_CONFIG"] }
 
     /// Checks what can be checked without looking outside.
     public func validate() throws {

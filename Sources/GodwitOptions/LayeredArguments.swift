@@ -75,7 +75,9 @@ public enum LayeredArguments {
         var command = root
         var count = 0
         for argument in arguments {
-            guard let next = command.configuration.subcommands.first(where: { $0._commandName == argument }) else { break }
+            guard let next = command.configuration.subcommands.first(where: { $0._commandName == argument }) else {
+                break
+            }
             command = next
             count += 1
         }
@@ -175,7 +177,8 @@ public enum ConfigurationFileError: Error, CustomStringConvertible {
     /// What, where and what to do.
     public var description: String {
         switch self {
-        case .unreadable(let path): "the configuration file '\(path)' cannot be read; check the path and its permissions"
+        case .unreadable(let path):
+            "the configuration file '\(path)' cannot be read; check the path and its permissions"
         }
     }
 }

@@ -9,7 +9,8 @@ public enum TimeText {
         var parts = tm()
         var seconds = time_t(whole)
         gmtime_r(&seconds, &parts)
-        let date = "\(self.pad(Int(parts.tm_year) + 1900, 4))-\(self.pad(Int(parts.tm_mon) + 1))-\(self.pad(Int(parts.tm_mday)))"
+        let date =
+            "\(self.pad(Int(parts.tm_year) + 1900, 4))-\(self.pad(Int(parts.tm_mon) + 1))-\(self.pad(Int(parts.tm_mday)))"
         return "\(date)T\(self.clock(parts)).\(self.pad(milliseconds, 3))Z"
     }
 

@@ -56,7 +56,9 @@ public struct TrackableOptions: ParsableArguments {
     public var floor: Resolution?
 
     /// The rule of the update filter.
-    @Option(help: ArgumentHelp("Send when interval and displacement are reached (both), or one of them (either).", valueName: "rule"))
+    @Option(
+        help: ArgumentHelp(
+            "Send when interval and displacement are reached (both), or one of them (either).", valueName: "rule"))
     public var filter = FilterRule.both
 
     /// The longest silence.
@@ -89,12 +91,16 @@ public struct TrackableOptions: ParsableArguments {
         let flags = self.single
         if named.count + listed.count > 1, flags != TrackableSettings() {
             throw ValidationError(
-                "\(named.count + listed.count) trackables are given, and it is ambiguous which of them the resolution flags mean; give each its own under the key 'trackables' of --config")
+                "\(named.count + listed.count) trackables are given, and it is ambiguous which of them the resolution flags mean; give each its own under the key 'trackables' of --config"
+            )
         }
         guard !(named.isEmpty && listed.isEmpty) else {
-            throw ValidationError("what is carried is missing: give --trackable ID, or the key 'trackables' in --config")
+            throw ValidationError(
+                "what is carried is missing: give --trackable ID, or the key 'trackables' in --config")
         }
-        let all = named.map { ($0, flags) } + listed.map { ($0.0, named.isEmpty && listed.count == 1 && flags != TrackableSettings() ? flags : $0.1) }
+        let all =
+            named.map { ($0, flags) }
+            + listed.map { ($0.0, named.isEmpty && listed.count == 1 && flags != TrackableSettings() ? flags : $0.1) }
         if let twice = Dictionary(grouping: all, by: \.0).first(where: { $0.value.count > 1 })?.key {
             throw ValidationError("the trackable '\(twice)' is given twice")
         }
@@ -140,8 +146,10 @@ public struct TrackableSettings: Hashable, Sendable {
     /// - Throws: `ValidationError` for values out of range.
     public func constraints(default: Resolution) throws -> ResolutionConstraints? {
         let members = [self.resolutionFar, self.resolutionFarWatched, self.resolutionNear, self.resolutionNearWatched]
-        let saysNothing = members.allSatisfy { $0 == nil } && self.resolution == nil && self.proximity == nil
-            && self.arrival == nil && self.batteryThreshold == nil && self.lowBatteryMultiplier == nil && self.floor == nil
+        let saysNothing =
+            members.allSatisfy { $0 == nil } && self.resolution == nil && self.proximity == nil
+            && self.arrival == nil && self.batteryThreshold == nil && self.lowBatteryMultiplier == nil
+            && self.floor == nil
         guard !saysNothing else { return nil }
         if self.proximity ?? self.arrival != nil, self.destination == nil {
             throw ValidationError("--proximity and --arrival need a --destination")

@@ -25,7 +25,9 @@ extension PublisherStateMachine {
         let ids = self.assets.values.filter { $0.failure == nil }.map(\.trackable.id)
         let all = ids.flatMap { Self.filters($0) }
         let watched = self.watched.map { TopicFilter.topic(.liveness($0)) }
-        return [.connectionChanged(nil), self.subscribe(own, .other), self.subscribe(all + watched + own, .settle(ids))]
+        return [
+            .connectionChanged(nil), self.subscribe(own, .other), self.subscribe(all + watched + own, .settle(ids)),
+        ]
     }
 
     mutating func disconnected(_ disconnection: Disconnection) -> [Action] {

@@ -169,7 +169,8 @@ extension PublisherStateMachine {
             for (id, asset) in self.assets where asset.failure == nil && asset.since != nil {
                 actions += self.clear(id)
             }
-            let goodbye = SessionStateMachine.goodbye(session: self.session.session, connection: self.session.connection)
+            let goodbye = SessionStateMachine.goodbye(
+                session: self.session.session, connection: self.session.connection)
             actions.append(
                 self.publish(
                     .liveness(self.session.client),

@@ -120,7 +120,9 @@ extension PublisherStateMachine {
     /// Tells what differs from what was told before: to the source, and to whoever listens.
     mutating func resolutionMayHaveChanged(_ id: TrackableID) -> [Action] {
         var actions = self.sensorMayHaveChanged()
-        guard let asset = self.assets[id], asset.failure == nil, asset.inForce != asset.published else { return actions }
+        guard let asset = self.assets[id], asset.failure == nil, asset.inForce != asset.published else {
+            return actions
+        }
         let inForce = asset.inForce
         if self.session.isAnnounced, asset.isSending {
             self.assets[id]?.published = inForce

@@ -120,7 +120,8 @@ public struct PublisherStateMachine: Sendable {
 
     /// Whether everything captured so far was acknowledged or kept back, on a connection that stands.
     public var isReadyForFix: Bool {
-        self.session.isAnnounced && self.assets.values.allSatisfy { $0.isIdle && ($0.since != nil || $0.failure != nil) }
+        self.session.isAnnounced
+            && self.assets.values.allSatisfy { $0.isIdle && ($0.since != nil || $0.failure != nil) }
     }
 
     /// Whether the connection was closed for good: nothing will happen any more.

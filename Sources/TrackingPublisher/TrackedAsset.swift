@@ -119,6 +119,9 @@ struct TrackedAsset: Sendable {
     mutating func refused(_ error: TrackingError, now: MonotonicTime) {
         // Several refusals in one breath are one.
         guard self.refusal == nil else { return }
+        // Being tried again is not being online.
+        self.isPresenceConfirmed = false
+        self.isUpdateAcknowledged = false
         let wait = min((self.lastWait ?? .milliseconds(500)) * 2, .seconds(900))
         self.refusal = Refusal(error: error, retryAt: now.advanced(by: wait), wait: wait)
     }

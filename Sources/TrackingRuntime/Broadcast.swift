@@ -17,7 +17,8 @@ package final class Broadcast<Element: Sendable>: Sendable {
 
     /// A new listener; it hears everything from now on.
     package func listen() -> AsyncStream<Element> {
-        let (stream, continuation) = AsyncStream.makeStream(of: Element.self, bufferingPolicy: .bufferingNewest(self.buffer))
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: Element.self, bufferingPolicy: .bufferingNewest(self.buffer))
         let key: Int? = self.state.withLock { state in
             guard !state.isFinished else { return nil }
             state.next += 1

@@ -30,7 +30,8 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     ///
     /// - Parameter transport: The connection; it is run and closed by this subscriber.
     public init(
-        configuration: SubscriberConfiguration, transport: Transport, logger: Logger = Logger(label: "godwit.subscriber")
+        configuration: SubscriberConfiguration, transport: Transport,
+        logger: Logger = Logger(label: "godwit.subscriber")
     ) {
         self.configuration = configuration
         self.transport = transport

@@ -171,7 +171,8 @@ extension InMemoryBroker {
                 messages.map {
                     .received(
                         IncomingMessage(
-                            topic: $0.topic, payload: $0.payload[...], isRetained: isRetained, properties: $0.properties))
+                            topic: $0.topic, payload: $0.payload[...], isRetained: isRetained, properties: $0.properties
+                        ))
                 })
         }
 

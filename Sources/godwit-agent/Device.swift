@@ -37,8 +37,13 @@ struct Device: Sendable {
         let states = self.publisher.states
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
-                do throws(TrackingError) { try await self.readSources() } catch { ending.note(error) }
-                self.publisher.finish()
+                do throws(TrackingError) {
+                    try await self.readSources()
+                    self.publisher.finish()
+                } catch {
+                    ending.note(error)
+                    self.publisher.finish(within: .seconds(5))
+                }
             }
             group.addTask { for await resolution in resolutions { await self.sources.use(resolution) } }
             group.addTask { await self.battery?.run { event in self.heard(event) } }
@@ -113,7 +118,10 @@ struct Device: Sendable {
             last[change.trackable] = change.state
             if let reason = change.reason {
                 self.logger.warning(
-                    "state", metadata: ["trackable": "\(change.trackable)", "state": "\(change.state.rawValue)", "reason": "\(reason)"])
+                    "state",
+                    metadata: [
+                        "trackable": "\(change.trackable)", "state": "\(change.state.rawValue)", "reason": "\(reason)",
+                    ])
             }
             if last.values.allSatisfy({ $0 == .failed }) { self.publisher.finish(within: .seconds(2)) }
         }

@@ -76,7 +76,7 @@ struct Run: AsyncParsableCommand {
 
     /// What is carried, from flags or from the file.
     private func carried() throws -> [Trackable] {
-        let file = try self.broker.config.map { try LayeredArguments.load($0) } ?? [:]
+        let file = try self.broker.configurationFile.map { try LayeredArguments.load($0) } ?? [:]
         return try self.trackables.settings(file: file).map { id, settings in
             var trackable = Trackable(id)
             trackable.destination = settings.destination

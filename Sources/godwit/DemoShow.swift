@@ -54,10 +54,14 @@ final class DemoShow: Service {
     // MARK: - The story
 
     private func tell() async throws {
-        self.say("A private broker listens on \(self.stage.address). A courier sets out, simulated, six times as fast as a van.")
+        self.say(
+            "A private broker listens on \(self.stage.address). A courier sets out, simulated, six times as fast as a van."
+        )
         self.say("Look yourself:  mosquitto_sub -v -p \(self.stage.port) -t 'tracking/#'")
         try self.stage.startAgent()
-        var happened = try await self.chapter("Nobody watches: a position every 30 s, the finer source closed.", within: 20) {
+        var happened = try await self.chapter(
+            "Nobody watches: a position every 30 s, the finer source closed.", within: 20
+        ) {
             $0.inForce?.subscribers == 0 && $0.inForce?.resolution.desiredInterval == .seconds(30) && $0.lastFix != nil
                 && self.stage.selectedSource == "BALANCED"
         }
@@ -68,10 +72,11 @@ final class DemoShow: Service {
             watcher.finish()
             try await group.waitForAll()
         }
-        happened = try await self.chapter("The watcher left: every 30 s again, the finer source closed.", within: 20) {
-            $0.inForce?.subscribers == 0 && $0.inForce?.resolution.desiredInterval ?? .zero >= .seconds(10)
-                && self.stage.selectedSource == "BALANCED"
-        } && happened
+        happened =
+            try await self.chapter("The watcher left: every 30 s again, the finer source closed.", within: 20) {
+                $0.inForce?.subscribers == 0 && $0.inForce?.resolution.desiredInterval ?? .zero >= .seconds(10)
+                    && self.stage.selectedSource == "BALANCED"
+            } && happened
         self.succeeded.withLock { $0 = happened }
         self.say(happened ? "That is the story. Every chapter happened." : "A chapter did not happen as told.")
         if self.isScript { throw CancellationError() }
@@ -81,18 +86,24 @@ final class DemoShow: Service {
     private func watched(_ watcher: AssetSubscriber<MQTTTransport>) async throws -> Bool {
         let wanted = try Resolution(accuracy: .high, desiredInterval: .seconds(1), minimumDisplacement: 0)
         watcher.watch(try TrackableID(DemoStage.trackable), requesting: wanted)
-        var happened = try await self.chapter("A watcher arrives and asks for every second: the finer source opens.", within: 20) {
+        var happened = try await self.chapter(
+            "A watcher arrives and asks for every second: the finer source opens.", within: 20
+        ) {
             $0.inForce?.resolution == wanted && self.stage.selectedSource == "HIGH" && $0.hasPace(of: .seconds(1))
         }
         self.stage.setBattery(15)
-        happened = try await self.chapter("The battery sinks to 15 %, below the threshold of 20: five times as seldom.", within: 30) {
-            $0.inForce?.isLowBattery == true && $0.inForce?.resolution.desiredInterval == .seconds(5)
-                && $0.hasPace(of: .seconds(5))
-        } && happened
+        happened =
+            try await self.chapter(
+                "The battery sinks to 15 %, below the threshold of 20: five times as seldom.", within: 30
+            ) {
+                $0.inForce?.isLowBattery == true && $0.inForce?.resolution.desiredInterval == .seconds(5)
+                    && $0.hasPace(of: .seconds(5))
+            } && happened
         self.stage.setBattery(80)
-        happened = try await self.chapter("The battery is charged: every second again.", within: 20) {
-            $0.inForce?.isLowBattery == false && $0.hasPace(of: .seconds(1))
-        } && happened
+        happened =
+            try await self.chapter("The battery is charged: every second again.", within: 20) {
+                $0.inForce?.isLowBattery == false && $0.hasPace(of: .seconds(1))
+            } && happened
         return try await self.chapter("Near the destination, closer than 200 m: twice a second.", within: 180) {
             $0.inForce?.isNear == true && $0.inForce?.resolution.desiredInterval == .milliseconds(500)
         } && happened
@@ -133,7 +144,8 @@ final class DemoShow: Service {
             let point = received.update.location
             let speed = point.speed.map { ", \(($0 * 3.6).text(digits: 0)) km/h" } ?? ""
             self.say(
-                "  · at \(point.coordinate.latitude.text(digits: 5)), \(point.coordinate.longitude.text(digits: 5))\(speed)\(after)")
+                "  · at \(point.coordinate.latitude.text(digits: 5)), \(point.coordinate.longitude.text(digits: 5))\(speed)\(after)"
+            )
         case .resolution(_, let inForce?):
             self.seen.withLock { $0.inForce = inForce }
             self.say("  → resolution \(WatchPrinter.describe(inForce))")

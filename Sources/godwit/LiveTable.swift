@@ -44,7 +44,8 @@ struct LiveTable {
             self.colour(row.state, self.row(self.cells(id, row, now: now, due: due(id))))
         }
         let asked = self.request.map { "asking \($0.argumentText)" } ?? "asking nothing"
-        let foot = "\(self.connection); \(asked); + finer, - coarser, 0 none, q quit"
+        let foot =
+            "\(self.connection); \(asked); + finer, - coarser, 0 none, q quit"
             + (self.badMessages > 0 ? "; \(self.badMessages) bad messages skipped" : "")
         return [String(head.prefix(width))] + body + ["", String(foot.prefix(width))]
     }
@@ -54,7 +55,8 @@ struct LiveTable {
         return [
             id.rawValue, row.state.rawValue,
             point.map { "\($0.coordinate.latitude.text(digits: 5)) \($0.coordinate.longitude.text(digits: 5))" } ?? "",
-            point?.speed.map { "\($0.text(digits: 1)) m/s" } ?? "", point?.bearing.map { "\($0.text(digits: 0))°" } ?? "",
+            point?.speed.map { "\($0.text(digits: 1)) m/s" } ?? "",
+            point?.bearing.map { "\($0.text(digits: 0))°" } ?? "",
             point.map { "\(max(0, now.since($0.time).inSeconds).text(digits: 0)) s" } ?? "",
             row.resolution?.resolution.argumentText ?? "",
             due.map { $0 < .zero ? "overdue" : "\($0.inSeconds.text(digits: 0)) s" } ?? "",

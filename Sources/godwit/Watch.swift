@@ -38,7 +38,9 @@ struct Watch: AsyncParsableCommand {
     @Option(help: ArgumentHelp("End after this many location updates.", valueName: "n"))
     var count: Int?
 
-    @Option(help: ArgumentHelp("End after this many seconds; with --count, 1 when they did not come in time.", valueName: "seconds"))
+    @Option(
+        help: ArgumentHelp(
+            "End after this many seconds; with --count, 1 when they did not come in time.", valueName: "seconds"))
     var timeout: Double?
 
     @Flag(help: "Also print the points that were not sent by themselves, in order.")
@@ -46,7 +48,9 @@ struct Watch: AsyncParsableCommand {
 
     func validate() throws {
         if self.ids.isEmpty != self.all { throw ValidationError("give the ids to watch, or --all") }
-        if self.silent, self.resolution != nil { throw ValidationError("--silent asks for nothing; leave --resolution out") }
+        if self.silent, self.resolution != nil {
+            throw ValidationError("--silent asks for nothing; leave --resolution out")
+        }
         if let count = self.count, count < 1 { throw ValidationError("--count must be 1 or more, not \(count)") }
         if let timeout = self.timeout, !(timeout > 0 && timeout < 1e9) {
             throw ValidationError("--timeout must be above 0 seconds, not \(timeout)")

@@ -33,7 +33,9 @@ struct WatchPrinter {
     private func points(_ event: SubscriberEvent) -> [(TrackableID, Location, Bool, Bool)] {
         guard case .location(let id, let received) = event else { return [] }
         let skipped = self.printsSkipped ? received.skipped : []
-        return skipped.map { (id, $0, true, received.isLate) } + [(id, received.update.location, false, received.isLate)]
+        return skipped.map { (id, $0, true, received.isLate) } + [
+            (id, received.update.location, false, received.isLate)
+        ]
     }
 
     // MARK: - One line for people
@@ -72,7 +74,8 @@ struct WatchPrinter {
 
     static func describe(_ inForce: ResolutionInForce) -> String {
         let why = [
-            inForce.isNear ? "near" : "far", "\(inForce.subscribers) watching", inForce.isLowBattery ? "battery low" : nil,
+            inForce.isNear ? "near" : "far", "\(inForce.subscribers) watching",
+            inForce.isLowBattery ? "battery low" : nil,
         ]
         return "\(inForce.resolution.argumentText) (\(why.compactMap { $0 }.joined(separator: ", ")))"
     }
@@ -107,7 +110,9 @@ struct WatchPrinter {
                 if let seen = presence.lastSeen { $0.append(("lastSeen", "\(seen.seconds)")) }
             }
         case .resolution(let id, let inForce):
-            let payload = inForce.map { String(decoding: MessageCodec.encode($0), as: UTF8.self).dropFirst().dropLast() }
+            let payload = inForce.map {
+                String(decoding: MessageCodec.encode($0), as: UTF8.self).dropFirst().dropLast()
+            }
             let head = Self.object("resolution", id, receivedAt) { _ in }
             return payload.map { head.dropLast(2) + "," + $0 + "}\n" } ?? head
         case .badMessage, .connection:
@@ -138,7 +143,9 @@ struct WatchPrinter {
     private func csv(
         _ id: TrackableID, _ point: Location, _ isSkipped: Bool, _ isLate: Bool, _ receivedAt: UnixTime
     ) -> String {
-        let name = id.rawValue.contains { ",\"\n\r".contains($0) } ? "\"\(id.rawValue.replacing("\"", with: "\"\""))\"" : id.rawValue
+        let name =
+            id.rawValue.contains { ",\"\n\r".contains($0) }
+            ? "\"\(id.rawValue.replacing("\"", with: "\"\""))\"" : id.rawValue
         let numbers = [point.altitude, point.accuracyHorizontal, point.speed, point.bearing, point.batteryLevel]
         let fields =
             [name, TimeText.rfc3339(point.time), "\(point.coordinate.latitude)", "\(point.coordinate.longitude)"]

@@ -76,7 +76,8 @@ struct Watcher: Sendable {
             }
             group.addTask {
                 while !Task.isCancelled {
-                    terminal.draw(view.lines(width: Terminal.width, now: TimeText.now) { subscriber.untilNextExpected($0) })
+                    terminal.draw(
+                        view.lines(width: Terminal.width, now: TimeText.now) { subscriber.untilNextExpected($0) })
                     for key in terminal.keys {
                         guard let change = view.pressed(key) else { continue }
                         if change == .quit { return }

@@ -103,7 +103,8 @@ import TrackingCore
         var talk = try SubscriberConversation.online()
         _ = talk.lose()
         _ = talk.connect(1)
-        _ = talk.hear("_clients/w1", #"{"status":"online","session":"other","connection":0,"lease":90}"#, retained: true)
+        _ = talk.hear(
+            "_clients/w1", #"{"status":"online","session":"other","connection":0,"lease":90}"#, retained: true)
         #expect(talk.granted() == ["van is FAILED (takenOver)", "close"])
     }
 

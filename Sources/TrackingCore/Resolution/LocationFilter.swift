@@ -36,7 +36,7 @@ public struct LocationFilter: Sendable {
     }
 
     /// How far ahead of the device's clock a live fix may be.
-    private static let greatestLead: Duration = .seconds(60)
+    public static let maximumAhead: Duration = .seconds(60)
 
     /// The resolution that is kept.
     public var resolution: Resolution
@@ -73,7 +73,7 @@ public struct LocationFilter: Sendable {
     ///   - now: the monotonic clock, which silence is measured on.
     ///   - wallClock: the device's clock; `nil` when it is unknown or not trusted, so that no fix is ahead of it.
     public func consider(_ fix: Location, now: MonotonicTime, wallClock: UnixTime?) -> Verdict {
-        if let wallClock, fix.time.since(wallClock) > Self.greatestLead { return .notLive }
+        if let wallClock, fix.time.since(wallClock) > Self.maximumAhead { return .notLive }
         guard let reference = self.reference else { return .first }
         if let deadline = self.silenceDeadline, now >= deadline { return .silence }
         if fix.time < reference.time { return .outOfOrder }

@@ -1,54 +1,71 @@
 /// One JSON object whose grammar was checked and whose members are read when they are asked for, by the type they should
 /// have. For messages that are rare; the hot ones are read by ``JSONScanner`` alone.
 struct JSONObject {
-    private let members: [String: ArraySlice<UInt8>]
-    private let root: WirePath.Root
+    private let bytes: [UInt8]
+    private let members: [String: Range<Int>]
+    private let root: WireRoot
 
     /// Reads a payload from the network.
     init(payload: some Collection<UInt8>) throws(TrackingError) {
-        var scanner = try JSONScanner(payload: ArraySlice(payload))
-        try self.init(&scanner, .message, WirePath(.message))
-        try scanner.end()
+        try self.init(Array(payload), .message)
     }
 
-    /// Reads the object that comes next. Its members are beneath `root`; `path` is its own name.
-    init(_ scanner: inout JSONScanner, _ root: WirePath.Root, _ path: WirePath) throws(TrackingError) {
-        var members: [String: ArraySlice<UInt8>] = [:]
-        try scanner.beginObject(path)
-        while try scanner.nextMember() {
-            let name = String(decoding: scanner.key.bytes, as: UTF8.self)
-            _ = scanner.peek()
-            let start = scanner.index
-            try scanner.skipValue()
-            members[name] = scanner.bytes[start..<scanner.index]
+    /// Reads the object `bytes`, whose members are beneath `root`.
+    private init(_ bytes: [UInt8], _ root: WireRoot) throws(TrackingError) {
+        self.members = try bytes.withUnsafeBufferPointer { bytes throws(TrackingError) in
+            try JSONScanner.read(bytes) { json throws(Refusal) in try json.members() }
         }
-        self.members = members
+        self.bytes = bytes
         self.root = root
     }
 
-    /// The names, for objects that may have any.
-    var names: some Collection<String> { self.members.keys }
-
     /// Reads a member with `read`; `nil` when it is absent or `null`.
     func optional<Value>(
-        _ name: StaticString, _ read: (inout JSONScanner, WirePath) throws(TrackingError) -> Value
+        _ name: StaticString, _ read: (inout JSONScanner) throws(Refusal) -> Value
     ) throws(TrackingError) -> Value? {
-        guard let bytes = self.members[name.description] else { return nil }
-        var scanner = JSONScanner(bytes)
-        if try scanner.skipNull() { return nil }
-        return try read(&scanner, WirePath(self.root, name))
+        guard let range = self.members[name.description] else { return nil }
+        return try self.bytes[range].withUnsafeBufferPointer { bytes throws(TrackingError) in
+            try JSONScanner.read(bytes) { json throws(Refusal) in
+                json.root = self.root
+                json.prefix = name
+                return try json.skipNull() ? nil : read(&json)
+            }
+        }
     }
 
     /// Reads a member with `read`.
     ///
     /// - Throws: `invalidPayload` when it is absent or `null`, too.
     func required<Value>(
-        _ name: StaticString, _ read: (inout JSONScanner, WirePath) throws(TrackingError) -> Value
+        _ name: StaticString, _ read: (inout JSONScanner) throws(Refusal) -> Value
     ) throws(TrackingError) -> Value {
-        guard let value = try self.optional(name, read) else { throw .missing(WirePath(self.root, name)) }
-        return value
+        if let value = try self.optional(name, read) { return value }
+        throw TrackingError(.invalidPayload, "\(self.root.path(name.description)) is missing")
     }
 
-    /// The JSON of a member.
-    subscript(_ name: String) -> ArraySlice<UInt8>? { self.members[name] }
+    /// Reads a member that is an object, whose own members are beneath `root`.
+    func object(_ name: StaticString, _ root: WireRoot) throws(TrackingError) -> JSONObject {
+        let bytes = try self.required(name) { json throws(Refusal) in
+            let start = json.position
+            _ = try json.members()
+            return Array(json.read(since: start))
+        }
+        return try JSONObject(bytes, root)
+    }
+}
+
+extension JSONScanner {
+    /// Reads an object and tells where the value of each of its members stands.
+    fileprivate mutating func members() throws(Refusal) -> [String: Range<Int>] {
+        var members: [String: Range<Int>] = [:]
+        try self.beginObject()
+        while try self.nextMember() {
+            let name = self.key.text
+            _ = self.peek()
+            let start = self.offset
+            try self.skipValue()
+            members[name] = start..<self.offset
+        }
+        return members
+    }
 }

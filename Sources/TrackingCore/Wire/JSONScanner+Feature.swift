@@ -1,153 +1,140 @@
 extension JSONScanner {
     /// Reads a GeoJSON Feature whose geometry is a Point.
-    mutating func feature(_ root: WirePath.Root) throws(TrackingError) -> Location {
+    mutating func feature(_ root: WireRoot) throws(Refusal) -> Location {
         var draft = FeatureDraft()
-        try self.beginObject(WirePath(root))
+        try self.beginObject()
+        self.root = root
+        self.prefix = ""
         while try self.nextMember() {
             switch self.key {
             case "type":
-                try self.constant(WirePath(root, "type"), "Feature")
+                try self.constant("Feature")
                 draft.isFeature = true
-            case "geometry": try self.geometry(root, &draft)
-            case "properties": if try !self.skipNull() { try self.properties(root, &draft) }
+            case "geometry": try self.geometry(&draft)
+            case "properties": if try !self.skipNull() { try self.properties(&draft) }
             default: try self.skipValue()
             }
         }
-        return try draft.location(root)
+        guard draft.isFeature else { throw self.missing("type") }
+        guard draft.hasCoordinate else { throw self.missing("geometry.coordinates") }
+        guard draft.hasTime else { throw self.missing("properties.time") }
+        self.root = .message
+        return draft.fix
     }
 
-    private mutating func geometry(_ root: WirePath.Root, _ draft: inout FeatureDraft) throws(TrackingError) {
+    private mutating func geometry(_ draft: inout FeatureDraft) throws(Refusal) {
         var isPoint = false
-        try self.beginObject(WirePath(root, "geometry"))
+        try self.beginObject()
+        self.prefix = "geometry."
         while try self.nextMember() {
             switch self.key {
             case "type":
-                try self.constant(WirePath(root, "geometry.type"), "Point")
+                try self.constant("Point")
                 isPoint = true
-            case "coordinates": try self.coordinates(WirePath(root, "geometry.coordinates"), &draft)
+            case "coordinates": try self.coordinates(&draft)
             default: try self.skipValue()
             }
         }
-        guard isPoint else { throw .missing(WirePath(root, "geometry.type")) }
+        guard isPoint else { throw self.missing("geometry.type") }
+        self.prefix = ""
     }
 
-    private mutating func coordinates(_ path: WirePath, _ draft: inout FeatureDraft) throws(TrackingError) {
+    private mutating func coordinates(_ draft: inout FeatureDraft) throws(Refusal) {
         var longitude = 0.0
         var latitude: Double?
-        var altitude: Double?
         var count = 0
-        try self.beginArray(path)
+        draft.fix.altitude = nil
+        try self.beginArray()
         while try self.nextElement() {
             switch count {
-            case 0: longitude = try self.number(path, .longitude)
-            case 1: latitude = try self.number(path, .latitude)
-            case 2: altitude = try self.optionalNumber(path, .finite)
-            default: _ = try self.number(path, .finite)  // RFC 7946 lets readers ignore more
+            case 0: longitude = try self.number(.longitude)
+            case 1: latitude = try self.number(.latitude)
+            case 2: draft.fix.altitude = try self.optionalNumber(.finite)
+            default: _ = try self.number(.finite)  // RFC 7946 lets readers ignore more
             }
-            count += 1
+            count &+= 1
         }
         guard let latitude, let coordinate = Coordinate(latitude: latitude, longitude: longitude) else {
-            throw TrackingError(
-                .invalidPayload, "\(path.text) must be [longitude, latitude] or one number more; found \(count)")
+            throw self.mismatch("[longitude, latitude] or [longitude, latitude, altitude]", found: "fewer numbers")
         }
         draft.fix.coordinate = coordinate
-        draft.fix.altitude = altitude
         draft.hasCoordinate = true
     }
 
-    private mutating func properties(_ root: WirePath.Root, _ draft: inout FeatureDraft) throws(TrackingError) {
-        try self.beginObject(WirePath(root, "properties"))
+    private mutating func properties(_ draft: inout FeatureDraft) throws(Refusal) {
+        try self.beginObject()
+        self.prefix = "properties."
         while try self.nextMember() {
             switch self.key {
             case "time":
-                let time = try self.optionalNumber(WirePath(root, "properties.time"), .time)
+                let time = try self.optionalNumber(.time)
                 draft.fix.time = UnixTime(time ?? 0)
                 draft.hasTime = time != nil
-            case "accuracyHorizontal":
-                draft.fix.accuracyHorizontal = try self.optionalNumber(
-                    WirePath(root, "properties.accuracyHorizontal"), .notNegative)
-            case "accuracyVertical":
-                draft.fix.accuracyVertical = try self.optionalNumber(
-                    WirePath(root, "properties.accuracyVertical"), .notNegative)
+            case "accuracyHorizontal": draft.fix.accuracyHorizontal = try self.optionalNumber(.notNegative)
+            case "accuracyVertical": draft.fix.accuracyVertical = try self.optionalNumber(.notNegative)
             case "bearing":
-                let bearing = try self.optionalNumber(WirePath(root, "properties.bearing"), .bearing)
+                let bearing = try self.optionalNumber(.bearing)
                 draft.fix.bearing = bearing == 360 ? 0 : bearing
-            case "accuracyBearing":
-                draft.fix.accuracyBearing = try self.optionalNumber(
-                    WirePath(root, "properties.accuracyBearing"), .notNegative)
-            case "speed":
-                draft.fix.speed = try self.optionalNumber(WirePath(root, "properties.speed"), .notNegative)
-            case "accuracySpeed":
-                draft.fix.accuracySpeed = try self.optionalNumber(
-                    WirePath(root, "properties.accuracySpeed"), .notNegative)
-            case "batteryLevel":
-                draft.fix.batteryLevel = try self.optionalNumber(WirePath(root, "properties.batteryLevel"), .fraction)
-            default: try self.label(root, &draft.fix)
+            case "accuracyBearing": draft.fix.accuracyBearing = try self.optionalNumber(.notNegative)
+            case "speed": draft.fix.speed = try self.optionalNumber(.notNegative)
+            case "accuracySpeed": draft.fix.accuracySpeed = try self.optionalNumber(.notNegative)
+            case "batteryLevel": draft.fix.batteryLevel = try self.optionalNumber(.fraction)
+            default: try self.label(&draft.fix)
             }
         }
+        self.prefix = ""
     }
 
     /// Reads a property that is not a measured number.
-    private mutating func label(_ root: WirePath.Root, _ fix: inout Location) throws(TrackingError) {
+    private mutating func label(_ fix: inout Location) throws(Refusal) {
         switch self.key {
         case "floor":
-            let path = WirePath(root, "properties.floor")
-            fix.floor = try self.skipNull() ? nil : self.integer(path, -WireLimits.greatest...WireLimits.greatest)
-        case "seq":
-            let path = WirePath(root, "properties.seq")
-            fix.seq = try self.skipNull() ? nil : UInt64(self.integer(path, 1...WireLimits.greatest))
-        case "stream":
-            let path = WirePath(root, "properties.stream")
-            fix.stream = try self.skipNull() ? nil : self.text(path, "a string of 1 to 64 bytes", StreamID.init)
-        case "mode":
-            fix.mode = try self.optionalText(WirePath(root, "properties.mode")).flatMap(TrackingMode.init)
-        case "motion": fix.motion = try self.motion(WirePath(root, "properties.motion"))
-        case "tripId": fix.tripID = try self.optionalText(WirePath(root, "properties.tripId"))
-        case "source":
-            fix.source = try self.optionalText(WirePath(root, "properties.source")).flatMap(SourceKind.init)
-        case "extra": fix.extra = try self.extra(WirePath(root, "properties.extra"))
+            fix.floor = try self.skipNull() ? nil : self.integer(-WireLimits.greatest...WireLimits.greatest)
+        case "seq": fix.seq = try self.skipNull() ? nil : UInt64(self.integer(1...WireLimits.greatest))
+        case "stream": fix.stream = try self.skipNull() ? nil : self.stream()
+        case "mode": fix.mode = try self.knownChoice()
+        case "motion": fix.motion = try self.skipNull() ? [] : self.motion()
+        case "tripId": fix.tripID = try self.optionalText()
+        case "source": fix.source = try self.knownChoice()
+        case "extra": fix.extra = try self.skipNull() ? nil : self.extra()
         default: try self.skipValue()
         }
     }
 
-    private mutating func motion(_ path: WirePath) throws(TrackingError) -> [Motion] {
+    /// Reads the id of a stream.
+    mutating func stream() throws(Refusal) -> StreamID {
+        try self.text("a string of 1 to 64 bytes", StreamID.init)
+    }
+
+    private mutating func motion() throws(Refusal) -> [Motion] {
         var words: [Motion] = []
-        if try self.skipNull() { return words }
-        try self.beginArray(path)
+        try self.beginArray()
         while try self.nextElement() {
-            if let word = Motion(rawValue: try self.text(path)) { words.append(word) }
+            if let word: Motion = try self.knownChoice() { words.append(word) }
         }
         return words
     }
 
     /// Passes over an object, checking its grammar, and returns its bytes as they came.
-    private mutating func extra(_ path: WirePath) throws(TrackingError) -> [UInt8]? {
-        if try self.skipNull() { return nil }
-        guard self.peek() == UInt8(ascii: "{") else { throw self.mismatch(path, "an object") }
-        let start = self.index
+    private mutating func extra() throws(Refusal) -> [UInt8] {
+        guard self.peek() == UInt8(ascii: "{") else { throw self.mismatch("an object") }
+        let start = self.position
         let depth = self.remainingDepth
+        let key = self.key
         self.remainingDepth = WireLimits.maximumExtraDepth
         try self.skipValue()
         self.remainingDepth = depth
-        guard self.index - start <= Location.maximumExtraBytes else {
-            throw TrackingError(
-                .invalidPayload,
-                "\(path.text) must have at most \(Location.maximumExtraBytes) bytes; found \(self.index - start)")
+        self.key = key
+        let bytes = self.read(since: start)
+        guard bytes.count <= Location.maximumExtraBytes else {
+            throw self.mismatch("at most \(Location.maximumExtraBytes) bytes", found: "more")
         }
-        return Array(self.bytes[start..<self.index])
+        return Array(bytes)
     }
 
-    private mutating func constant(_ path: WirePath, _ word: StaticString) throws(TrackingError) {
-        _ = self.peek()
-        let start = self.index
-        guard try self.text(path) == word.description else {
-            self.index = start
-            throw self.mismatch(path, "\"\(word)\"")
-        }
-    }
-
-    private mutating func optionalText(_ path: WirePath) throws(TrackingError) -> String? {
-        try self.skipNull() ? nil : self.text(path)
+    private mutating func constant(_ word: StaticString) throws(Refusal) {
+        guard self.peek() == UInt8(ascii: "\"") else { throw self.mismatch("\"\(word)\"") }
+        guard word ~= (try self.stringToken()) else { throw self.mismatch("\"\(word)\"", found: "another string") }
     }
 }
 
@@ -157,18 +144,4 @@ private struct FeatureDraft {
     var isFeature = false
     var hasCoordinate = false
     var hasTime = false
-
-    func location(_ root: WirePath.Root) throws(TrackingError) -> Location {
-        guard self.isFeature else { throw .missing(WirePath(root, "type")) }
-        guard self.hasCoordinate else { throw .missing(WirePath(root, "geometry.coordinates")) }
-        guard self.hasTime else { throw .missing(WirePath(root, "properties.time")) }
-        return self.fix
-    }
-}
-
-extension TrackingError {
-    /// The error of a member that a message cannot do without.
-    static func missing(_ path: WirePath) -> TrackingError {
-        TrackingError(.invalidPayload, "\(path.text) is missing")
-    }
 }

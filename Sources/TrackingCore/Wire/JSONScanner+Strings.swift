@@ -1,112 +1,133 @@
+private import Glibc
+
+/// A string as it stands between its quotation marks; its escapes are known to be right. Lives as long as the input.
+struct StringToken {
+    let bytes: UnsafeBufferPointer<UInt8>
+    let hasEscapes: Bool
+
+    static var empty: StringToken { StringToken(bytes: UnsafeBufferPointer(start: nil, count: 0), hasEscapes: false) }
+
+    /// The text, escapes resolved.
+    var text: String {
+        self.hasEscapes
+            ? String(decoding: JSONScanner.resolve(self.bytes), as: UTF8.self)
+            : String(decoding: self.bytes, as: UTF8.self)
+    }
+
+    /// Whether the text is `word`.
+    func equals(_ word: String) -> Bool {
+        if self.hasEscapes { return self.text == word }
+        var word = word
+        return word.withUTF8 { self.equals($0.baseAddress, $0.count) }
+    }
+
+    @inline(__always)
+    private func equals(_ word: UnsafePointer<UInt8>?, _ count: Int) -> Bool {
+        guard count == self.bytes.count, let word, let bytes = self.bytes.baseAddress else { return false }
+        return memcmp(bytes, word, count) == 0
+    }
+
+    /// Lets names of members stand as literals in a `switch`.
+    @inline(__always)
+    static func ~= (name: StaticString, token: StringToken) -> Bool {
+        token.hasEscapes ? token.text == name.description : token.equals(name.utf8Start, name.utf8CodeUnitCount)
+    }
+}
+
 extension JSONScanner {
-    /// Reads a string.
-    mutating func text(_ path: WirePath) throws(TrackingError) -> String {
-        guard self.peek() == UInt8(ascii: "\"") else { throw self.mismatch(path, "a string") }
-        return String(decoding: try self.stringBytes(), as: UTF8.self)
-    }
-
-    /// Reads a string that `convert` accepts.
-    mutating func text<Value>(
-        _ path: WirePath, _ expected: StaticString, _ convert: (String) -> Value?
-    ) throws(TrackingError) -> Value {
-        let start = (self.peek(), self.index).1
-        guard let value = convert(try self.text(path)) else {
-            self.index = start
-            throw self.mismatch(path, "\(expected)")
+    /// Passes over the string whose quotation mark comes next, checking its escapes.
+    mutating func stringToken() throws(Refusal) -> StringToken {
+        self.advance()
+        let start = self.position
+        var hasEscapes = false
+        self.advanceInString()
+        while self.byte == UInt8(ascii: "\\") {
+            hasEscapes = true
+            try self.skipEscape()
+            self.advanceInString()
         }
-        return value
+        guard self.byte == UInt8(ascii: "\"") else { throw self.syntaxError("'\"' or a character") }
+        let token = StringToken(bytes: self.read(since: start), hasEscapes: hasEscapes)
+        self.advance()
+        return token
     }
 
-    /// Reads one of the names of an enumeration.
-    mutating func choice<Choice: RawRepresentable<String> & CaseIterable>(
-        _ path: WirePath, _: Choice.Type = Choice.self
-    ) throws(TrackingError) -> Choice {
-        _ = self.peek()
-        let start = self.index
-        guard let choice = Choice(rawValue: try self.text(path)) else {
-            self.index = start
-            throw self.mismatch(path, "one of " + Choice.allCases.map(\.rawValue).joined(separator: ", "))
+    private mutating func skipEscape() throws(Refusal) {
+        self.advance()
+        guard self.byte == UInt8(ascii: "u") else {
+            guard Self.plainEscape(self.byte) != nil else { throw self.syntaxError("an escape that JSON knows") }
+            self.advance()
+            return
         }
-        return choice
-    }
-
-    /// Reads the string that begins here, escapes resolved.
-    mutating func stringBytes() throws(TrackingError) -> ArraySlice<UInt8> {
-        let start = self.index + 1
-        var position = start
-        while position < self.bytes.endIndex {
-            let byte = self.bytes[position]
-            if byte == UInt8(ascii: "\"") {
-                self.index = position + 1
-                return self.bytes[start..<position]
-            }
-            guard byte >= 0x20, byte != UInt8(ascii: "\\") else { break }
-            position += 1
-        }
-        self.index = position
-        return try self.escapedBytes(after: self.bytes[start..<position])
-    }
-
-    /// Goes on reading a string in which an escape, or the end of the input, was met after `beginning`.
-    private mutating func escapedBytes(after beginning: ArraySlice<UInt8>) throws(TrackingError) -> ArraySlice<UInt8> {
-        var result = Array(beginning)
-        while let byte = self.take() {
-            switch byte {
-            case UInt8(ascii: "\""): return result[...]
-            case UInt8(ascii: "\\"): try self.resolveEscape(into: &result)
-            case 0x20...: result.append(byte)
-            default:
-                self.index -= 1
-                throw self.syntaxError("an escape instead of a control character")
-            }
-        }
-        throw self.syntaxError("'\"'")
-    }
-
-    private mutating func resolveEscape(into result: inout [UInt8]) throws(TrackingError) {
-        switch self.take() {
-        case UInt8(ascii: "\""): result.append(UInt8(ascii: "\""))
-        case UInt8(ascii: "\\"): result.append(UInt8(ascii: "\\"))
-        case UInt8(ascii: "/"): result.append(UInt8(ascii: "/"))
-        case UInt8(ascii: "b"): result.append(0x08)
-        case UInt8(ascii: "f"): result.append(0x0C)
-        case UInt8(ascii: "n"): result.append(0x0A)
-        case UInt8(ascii: "r"): result.append(0x0D)
-        case UInt8(ascii: "t"): result.append(0x09)
-        case UInt8(ascii: "u"): result += Array(String(try self.escapedScalar()).utf8)
-        default: throw self.syntaxError("an escape that JSON knows")
+        let first = try self.skipHexadecimal()
+        guard (0xD800...0xDFFF).contains(first) else { return }
+        guard first < 0xDC00, self.byte == UInt8(ascii: "\\") else { throw self.syntaxError("a surrogate pair") }
+        self.advance()
+        guard self.byte == UInt8(ascii: "u"), (0xDC00...0xDFFF).contains(try self.skipHexadecimal()) else {
+            throw self.syntaxError("a surrogate pair")
         }
     }
 
-    /// Reads what follows `\u`, the second half of a surrogate pair included.
-    private mutating func escapedScalar() throws(TrackingError) -> Unicode.Scalar {
-        let first = try self.hexadecimal()
-        if let scalar = Unicode.Scalar(first) { return scalar }
-        if first < 0xDC00, self.take() == UInt8(ascii: "\\"), self.take() == UInt8(ascii: "u") {
-            let second = try self.hexadecimal()
-            if (0xDC00...0xDFFF).contains(second),
-                let scalar = Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
-            {
-                return scalar
-            }
-        }
-        throw self.syntaxError("both halves of a surrogate pair")
-    }
-
-    private mutating func hexadecimal() throws(TrackingError) -> UInt32 {
-        var value: UInt32 = 0
+    /// Passes over a letter and four hexadecimal digits.
+    private mutating func skipHexadecimal() throws(Refusal) -> UInt16 {
+        var value: UInt16 = 0
         for _ in 0..<4 {
-            guard let byte = self.take(), let digit = Character(Unicode.Scalar(byte)).hexDigitValue else {
+            self.advance()
+            guard let digit = Self.hexadecimalDigit(self.byte) else {
                 throw self.syntaxError("four hexadecimal digits")
             }
-            value = value << 4 | UInt32(digit)
+            value = value << 4 | digit
         }
+        self.advance()
         return value
     }
 
-    private mutating func take() -> UInt8? {
-        guard self.index < self.bytes.endIndex else { return nil }
-        defer { self.index += 1 }
-        return self.bytes[self.index]
+    /// Resolves escapes that are known to be right.
+    fileprivate static func resolve(_ bytes: UnsafeBufferPointer<UInt8>) -> [UInt8] {
+        var result: [UInt8] = []
+        var rest = bytes[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "\\"), let letter = rest.popFirst() else {
+                result.append(byte)
+                continue
+            }
+            guard letter == UInt8(ascii: "u") else {
+                result.append(Self.plainEscape(letter) ?? letter)
+                continue
+            }
+            var units = [Self.hexadecimal(rest.prefix(4))]
+            rest = rest.dropFirst(4)
+            if UTF16.isLeadSurrogate(units[0]) {
+                units.append(Self.hexadecimal(rest.dropFirst(2).prefix(4)))
+                rest = rest.dropFirst(6)
+            }
+            result += Array(String(decoding: units, as: UTF16.self).utf8)
+        }
+        return result
+    }
+
+    private static func hexadecimal(_ digits: some Sequence<UInt8>) -> UInt16 {
+        digits.reduce(0) { $0 << 4 | (Self.hexadecimalDigit($1) ?? 0) }
+    }
+
+    private static func plainEscape(_ letter: UInt8) -> UInt8? {
+        switch letter {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): letter
+        case UInt8(ascii: "b"): 0x08
+        case UInt8(ascii: "f"): 0x0C
+        case UInt8(ascii: "n"): 0x0A
+        case UInt8(ascii: "r"): 0x0D
+        case UInt8(ascii: "t"): 0x09
+        default: nil
+        }
+    }
+
+    private static func hexadecimalDigit(_ letter: UInt8) -> UInt16? {
+        switch letter {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt16(letter - UInt8(ascii: "0"))
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt16(letter - UInt8(ascii: "a") + 10)
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt16(letter - UInt8(ascii: "A") + 10)
+        default: nil
+        }
     }
 }

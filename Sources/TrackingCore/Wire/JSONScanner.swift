@@ -1,37 +1,46 @@
+/// What ``JSONScanner`` throws. It carries nothing, so that the way that nearly every message takes pays nothing for it;
+/// what was wrong is written down in ``JSONScanner/failure``.
+struct Refusal: Error {}
+
 /// Reads JSON (RFC 8259) value by value, without building a tree.
 ///
-/// Strict where a mistake could hide (grammar, UTF-8, surrogates, numbers that are not finite), bounded in depth. Among
+/// Strict where a mistake could hide (grammar, UTF-8, surrogates, numbers that are not finite), bounded in depth. Of
 /// members of the same name the caller sees each, so the last one wins.
+///
+/// It reads through pointers because it runs for every fix of every trackable: slices and their reference counts made it
+/// several times slower. `position` moves past a byte only after that byte was seen to be there.
 struct JSONScanner {
-    /// The name of a member, escapes resolved. Matches string literals in a `switch`.
-    struct Key {
-        var bytes: ArraySlice<UInt8>
-
-        static func ~= (name: StaticString, key: Key) -> Bool {
-            guard key.bytes.count == name.utf8CodeUnitCount else { return false }
-            return key.bytes.elementsEqual(UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
-        }
-    }
-
-    let bytes: ArraySlice<UInt8>
-    var index: Int
+    private let start: UnsafePointer<UInt8>
+    private let end: UnsafePointer<UInt8>
+    /// Where the next byte is; `end` at the end of the input.
+    private(set) var position: UnsafePointer<UInt8>
     /// How many more objects and arrays may be opened inside each other.
     var remainingDepth: Int
-    /// The name of the member that ``nextMember()`` came to.
-    private(set) var key: Key
     /// Whether an object or array was opened and nothing of it was read yet.
     private var isAtStart = false
+    /// The name of the member that ``nextMember()`` came to.
+    var key = StringToken.empty
+    /// Where the object that is read stands; with `prefix` and `key` it names a member in errors.
+    var root = WireRoot.message
+    /// What stands between `root` and `key`.
+    var prefix: StaticString = ""
+    /// Why ``Refusal`` was thrown.
+    private(set) var failure: TrackingError?
 
-    /// Reads `bytes`, which are known to be UTF-8.
-    init(_ bytes: ArraySlice<UInt8>, maximumDepth: Int = WireLimits.maximumDepth) {
-        self.bytes = bytes
-        self.index = bytes.startIndex
+    /// Reads `bytes`, which are known to be UTF-8 and outlive the scanner.
+    init(_ bytes: UnsafeBufferPointer<UInt8>, maximumDepth: Int = WireLimits.maximumDepth) {
+        let nothing: StaticString = ""
+        self.start = bytes.baseAddress ?? nothing.utf8Start
+        self.end = self.start + bytes.count
+        self.position = self.start
         self.remainingDepth = maximumDepth
-        self.key = Key(bytes: [])
     }
 
-    /// Reads a payload from the network: checks its size, its version and that it is UTF-8; a byte order mark is skipped.
-    init(payload: ArraySlice<UInt8>) throws(TrackingError) {
+    /// Reads a payload from the network: checks its size, its version and that it is UTF-8, skips a byte order mark, lets
+    /// `read` read and checks that nothing is left.
+    static func read<Value>(
+        _ payload: UnsafeBufferPointer<UInt8>, _ read: (inout JSONScanner) throws(Refusal) -> Value
+    ) throws(TrackingError) -> Value {
         guard payload.count <= WireLimits.maximumPayloadBytes else {
             throw TrackingError(
                 .payloadTooLarge,
@@ -41,152 +50,181 @@ struct JSONScanner {
             throw TrackingError(.invalidPayload, "a binary payload of a later version of the protocol")
         }
         guard payload.isUTF8 else { throw TrackingError(.invalidPayload, "not JSON: the payload is not UTF-8") }
-        self.init(payload.starts(with: [0xEF, 0xBB, 0xBF]) ? payload.dropFirst(3) : payload)
+        var scanner = JSONScanner(payload)
+        if scanner.byte == 0xEF, payload.starts(with: [0xEF, 0xBB, 0xBF]) { scanner.position += 3 }
+        do {
+            let value = try read(&scanner)
+            guard scanner.peek() == 0, scanner.isAtEnd else { throw scanner.syntaxError("the end") }
+            return value
+        } catch {
+            throw scanner.failure ?? TrackingError(.invalidPayload, "not JSON")
+        }
+    }
+
+    // MARK: Bytes
+
+    /// The byte that comes next, white space included; 0, which no value contains, at the end.
+    var byte: UInt8 {
+        @inline(__always) get { self.position < self.end ? self.position.pointee : 0 }
     }
 
     /// The first byte of what comes next, white space passed over; 0, which begins nothing, at the end.
+    @inline(__always)
     mutating func peek() -> UInt8 {
-        while self.index < self.bytes.endIndex {
-            let byte = self.bytes[self.index]
-            guard byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { return byte }
-            self.index += 1
-        }
-        return 0
+        let byte = self.byte
+        return byte > 0x20 ? byte : self.byteAfterWhiteSpace()
     }
 
-    /// Checks that nothing but white space is left.
-    mutating func end() throws(TrackingError) {
-        _ = self.peek()
-        guard self.index == self.bytes.endIndex else { throw self.syntaxError("the end") }
+    private mutating func byteAfterWhiteSpace() -> UInt8 {
+        self.advance { $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }
+        return self.byte
+    }
+
+    /// How many bytes were read.
+    var offset: Int { self.position - self.start }
+
+    /// Whether every byte was read.
+    var isAtEnd: Bool { self.position == self.end }
+
+    /// Passes over the byte that was just seen to be there.
+    @inline(__always)
+    mutating func advance() { self.position += 1 }
+
+    /// Passes over bytes while `condition` holds.
+    @inline(__always)
+    mutating func advance(while condition: (UInt8) -> Bool) {
+        var position = self.position
+        while position < self.end, condition(position.pointee) { position += 1 }
+        self.position = position
+    }
+
+    /// Passes over the bytes of a string up to a quotation mark, a reverse solidus or a control character.
+    ///
+    /// Eight at a time: a byte that is to be found has its highest bit set in `found`, and nothing below the first one has.
+    @inline(__always)
+    mutating func advanceInString() {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        while self.end - self.position >= 8 {
+            let eight = UInt64(littleEndian: UnsafeRawPointer(self.position).loadUnaligned(as: UInt64.self))
+            let quotes = eight ^ (ones &* 0x22)
+            let solidi = eight ^ (ones &* 0x5C)
+            let found =
+                ((quotes &- ones) & ~quotes | (solidi &- ones) & ~solidi | (eight &- ones &* 0x20) & ~eight)
+                & (ones &* 0x80)
+            guard found == 0 else {
+                self.position += found.trailingZeroBitCount >> 3
+                return
+            }
+            self.position += 8
+        }
+        self.advance { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+    }
+
+    /// The bytes that were read since `position` was `start`.
+    @inline(__always)
+    func read(since start: UnsafePointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: start, count: self.position - start)
     }
 
     // MARK: Objects and arrays
 
     /// Opens an object; then ``nextMember()`` leads from member to member.
-    mutating func beginObject(_ path: WirePath) throws(TrackingError) {
-        guard self.peek() == UInt8(ascii: "{") else { throw self.mismatch(path, "an object") }
+    mutating func beginObject() throws(Refusal) {
+        guard self.peek() == UInt8(ascii: "{") else { throw self.mismatch("an object") }
         try self.open()
     }
 
     /// Opens an array; then ``nextElement()`` leads from element to element.
-    mutating func beginArray(_ path: WirePath) throws(TrackingError) {
-        guard self.peek() == UInt8(ascii: "[") else { throw self.mismatch(path, "an array") }
+    mutating func beginArray() throws(Refusal) {
+        guard self.peek() == UInt8(ascii: "[") else { throw self.mismatch("an array") }
         try self.open()
     }
 
     /// Reads the name of the next member into ``key`` and stops before its value; false where the object ends.
-    mutating func nextMember() throws(TrackingError) -> Bool {
+    mutating func nextMember() throws(Refusal) -> Bool {
         guard try self.next(orClose: UInt8(ascii: "}"), "',' or '}'") else { return false }
         guard self.peek() == UInt8(ascii: "\"") else { throw self.syntaxError("the name of a member") }
-        self.key = Key(bytes: try self.stringBytes())
+        self.key = try self.stringToken()
         guard self.peek() == UInt8(ascii: ":") else { throw self.syntaxError("':'") }
-        self.index += 1
+        self.advance()
         return true
     }
 
     /// Stops before the next element; false where the array ends.
-    mutating func nextElement() throws(TrackingError) -> Bool {
+    mutating func nextElement() throws(Refusal) -> Bool {
         try self.next(orClose: UInt8(ascii: "]"), "',' or ']'")
     }
 
-    private mutating func open() throws(TrackingError) {
+    private mutating func open() throws(Refusal) {
         guard self.remainingDepth > 0 else {
-            throw TrackingError(.invalidPayload, "objects and arrays are nested too deep at byte \(self.offset)")
+            throw self.refuse("objects and arrays are nested too deep at byte \(self.offset)")
         }
-        self.remainingDepth -= 1
-        self.index += 1
+        self.remainingDepth &-= 1
+        self.advance()
         self.isAtStart = true
     }
 
-    private mutating func next(orClose close: UInt8, _ expected: StaticString) throws(TrackingError) -> Bool {
+    @inline(__always)
+    private mutating func next(orClose close: UInt8, _ expected: StaticString) throws(Refusal) -> Bool {
         let byte = self.peek()
+        if byte == UInt8(ascii: ","), !self.isAtStart {
+            self.advance()
+            return true
+        }
         let wasAtStart = self.isAtStart
         self.isAtStart = false
-        if byte == close {
-            self.index += 1
-            self.remainingDepth += 1
-            return false
+        guard byte == close else {
+            guard wasAtStart else { throw self.syntaxError(expected) }
+            return true
         }
-        if wasAtStart { return true }
-        guard byte == UInt8(ascii: ",") else { throw self.syntaxError(expected) }
-        self.index += 1
-        return true
-    }
-
-    // MARK: Values
-
-    /// Passes over one value of any kind, checking its grammar.
-    mutating func skipValue() throws(TrackingError) {
-        switch self.peek() {
-        case UInt8(ascii: "\""): _ = try self.stringBytes()
-        case UInt8(ascii: "{"):
-            try self.open()
-            while try self.nextMember() { try self.skipValue() }
-        case UInt8(ascii: "["):
-            try self.open()
-            while try self.nextElement() { try self.skipValue() }
-        case UInt8(ascii: "t"): try self.literal("true")
-        case UInt8(ascii: "f"): try self.literal("false")
-        case UInt8(ascii: "n"): try self.literal("null")
-        default: _ = try self.decimal("a value")
-        }
-    }
-
-    /// Passes over `null`, which stands for a member that is absent; false when something else comes.
-    mutating func skipNull() throws(TrackingError) -> Bool {
-        guard self.peek() == UInt8(ascii: "n") else { return false }
-        try self.literal("null")
-        return true
-    }
-
-    /// Reads `true` or `false`.
-    mutating func flag(_ path: WirePath) throws(TrackingError) -> Bool {
-        switch self.peek() {
-        case UInt8(ascii: "t"): try self.literal("true")
-        case UInt8(ascii: "f"):
-            try self.literal("false")
-            return false
-        default: throw self.mismatch(path, "true or false")
-        }
-        return true
-    }
-
-    private mutating func literal(_ word: StaticString) throws(TrackingError) {
-        let letters = UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
-        guard self.bytes[self.index...].starts(with: letters) else { throw self.syntaxError("a value") }
-        self.index += letters.count
+        self.advance()
+        self.remainingDepth &+= 1
+        return false
     }
 
     // MARK: Errors
 
-    private var offset: Int { self.index - self.bytes.startIndex }
-
-    /// The error of bytes that are not JSON.
-    func syntaxError(_ expected: StaticString) -> TrackingError {
-        TrackingError(.invalidPayload, "not JSON: expected \(expected) at byte \(self.offset)")
+    /// Writes down what is wrong.
+    mutating func refuse(_ message: String) -> Refusal {
+        self.failure = TrackingError(.invalidPayload, message)
+        return Refusal()
     }
 
-    /// The error of a value of the wrong kind or out of range; call it before the value is passed over.
-    func mismatch(_ path: WirePath, _ expected: String) -> TrackingError {
+    /// Bytes that are not JSON.
+    mutating func syntaxError(_ expected: StaticString) -> Refusal {
+        self.refuse("not JSON: expected \(expected) at byte \(self.offset)")
+    }
+
+    /// The value of the member ``key`` is not what it must be; `found` is what it is instead.
+    mutating func mismatch(_ expected: String, found: StaticString) -> Refusal {
+        self.refuse("\(self.root.path(self.prefix.description + self.key.text)) must be \(expected); found \(found)")
+    }
+
+    /// The value that comes next is of the wrong kind.
+    mutating func mismatch(_ expected: String) -> Refusal {
         guard let found = self.kindOfValue else { return self.syntaxError("a value") }
-        return TrackingError(.invalidPayload, "\(path.text) must be \(expected); found \(found)")
+        return self.mismatch(expected, found: found)
+    }
+
+    /// A member beneath ``root`` that a message cannot do without is not there.
+    mutating func missing(_ member: StaticString) -> Refusal {
+        self.refuse("\(self.root.path(member.description)) is missing")
     }
 
     private var kindOfValue: StaticString? {
-        guard self.index < self.bytes.endIndex else { return nil }
-        switch self.bytes[self.index] {
-        case UInt8(ascii: "\""): return "a string"
-        case UInt8(ascii: "{"): return "an object"
-        case UInt8(ascii: "["): return "an array"
-        case UInt8(ascii: "t"), UInt8(ascii: "f"): return "true or false"
-        case UInt8(ascii: "n"): return "null"
-        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return "a number"
-        default: return nil
+        switch self.byte {
+        case UInt8(ascii: "\""): "a string"
+        case UInt8(ascii: "{"): "an object"
+        case UInt8(ascii: "["): "an array"
+        case UInt8(ascii: "t"), UInt8(ascii: "f"): "true or false"
+        case UInt8(ascii: "n"): "null"
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): "a number"
+        default: nil
         }
     }
 }
 
-extension ArraySlice<UInt8> {
+extension UnsafeBufferPointer<UInt8> {
     /// Whether these bytes are well-formed UTF-8.
     var isUTF8: Bool {
         if self.reduce(0, |) < 0x80 { return true }

@@ -20,7 +20,7 @@ extension JSONWriter {
         self.member("source", location.source?.rawValue)
         if let extra = location.extra, location.isExtraWritable {
             self.name("extra")
-            self.raw(extra)
+            extra.withUnsafeBufferPointer { self.raw($0) }
         }
         self.raw("}}")
     }
@@ -50,21 +50,21 @@ extension JSONWriter {
 
 extension Location {
     /// Checks what a writer must not leave out in silence.
-    func checkWritable(at root: WirePath.Root) throws(TrackingError) {
+    func checkWritable(at root: WireRoot) throws(TrackingError) {
         guard NumberRule.time.allows(self.time.seconds) else {
             throw TrackingError(
-                .invalidPayload, "\(WirePath(root, "properties.time").text) must be \(NumberRule.time.words)")
+                .invalidPayload, "\(root.path("properties.time")) must be \(NumberRule.time.words)")
         }
         if let seq = self.seq, seq == 0 || seq > WireLimits.maximumInteger {
             throw TrackingError(
                 .invalidPayload,
-                "\(WirePath(root, "properties.seq").text) must be a whole number from 1 to \(WireLimits.maximumInteger)"
+                "\(root.path("properties.seq")) must be a whole number from 1 to \(WireLimits.maximumInteger)"
             )
         }
         guard self.isExtraWritable else {
             throw TrackingError(
                 .invalidPayload,
-                "\(WirePath(root, "properties.extra").text) must be a JSON object of at most "
+                "\(root.path("properties.extra")) must be a JSON object of at most "
                     + "\(Self.maximumExtraBytes) bytes")
         }
     }
@@ -72,15 +72,11 @@ extension Location {
     /// Whether `extra` is absent, or an object that readers accept.
     var isExtraWritable: Bool {
         guard let extra = self.extra else { return true }
-        guard extra.count <= Self.maximumExtraBytes, extra.first == UInt8(ascii: "{"), extra[...].isUTF8 else {
-            return false
-        }
-        var scanner = JSONScanner(extra[...], maximumDepth: WireLimits.maximumExtraDepth)
-        do throws(TrackingError) {
-            try scanner.skipValue()
-            return scanner.index == extra.count
-        } catch {
-            return false
+        guard extra.count <= Self.maximumExtraBytes, extra.first == UInt8(ascii: "{") else { return false }
+        return extra.withUnsafeBufferPointer { bytes in
+            guard bytes.isUTF8 else { return false }
+            var scanner = JSONScanner(bytes, maximumDepth: WireLimits.maximumExtraDepth)
+            return (try? scanner.skipValue()) != nil && scanner.isAtEnd
         }
     }
 }

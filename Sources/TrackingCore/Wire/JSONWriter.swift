@@ -1,79 +1,172 @@
 /// Writes compact JSON. The caller sees to the balance of braces; commas between members are set here.
-struct JSONWriter {
-    var bytes: [UInt8] = []
+///
+/// It owns its memory because it runs for every fix of every trackable: an array asks at every append whether it is shared.
+/// Every write is preceded by ``reserve(_:)``.
+struct JSONWriter: ~Copyable {
+    private var start: UnsafeMutablePointer<UInt8>
+    private var capacity: Int
+    /// How many bytes were written.
+    private(set) var count = 0
 
-    init(capacity: Int) { self.bytes.reserveCapacity(capacity) }
+    init(capacity: Int) {
+        self.start = .allocate(capacity: capacity)
+        self.capacity = capacity
+    }
 
-    /// Appends text that is JSON already.
-    mutating func raw(_ text: StaticString) {
-        self.bytes.append(
-            contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    deinit { self.start.deallocate() }
+
+    /// What was written.
+    var bytes: [UInt8] { Array(UnsafeBufferPointer(start: self.start, count: self.count)) }
+
+    /// Makes room for `more` bytes and returns where they go.
+    @inline(__always)
+    private mutating func reserve(_ more: Int) -> UnsafeMutablePointer<UInt8> {
+        if self.capacity - self.count < more { self.grow(more) }
+        return self.start + self.count
+    }
+
+    private mutating func grow(_ more: Int) {
+        self.capacity = max(self.capacity * 2, self.count + more)
+        let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: self.capacity)
+        larger.update(from: self.start, count: self.count)
+        self.start.deallocate()
+        self.start = larger
     }
 
     /// Appends bytes that are JSON already.
-    mutating func raw(_ json: [UInt8]) { self.bytes.append(contentsOf: json) }
+    mutating func raw(_ json: UnsafeBufferPointer<UInt8>) {
+        guard let source = json.baseAddress else { return }
+        self.reserve(json.count).update(from: source, count: json.count)
+        self.count += json.count
+    }
+
+    /// Appends text that is JSON already.
+    @inline(__always)
+    mutating func raw(_ json: StaticString) {
+        self.reserve(json.utf8CodeUnitCount).update(from: json.utf8Start, count: json.utf8CodeUnitCount)
+        self.count += json.utf8CodeUnitCount
+    }
+
+    /// Appends one byte that is JSON already.
+    @inline(__always)
+    mutating func raw(_ byte: UInt8) {
+        self.reserve(1).pointee = byte
+        self.count += 1
+    }
+
+    /// Removes what was written between two counts of bytes.
+    mutating func remove(_ range: Range<Int>) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= self.count)
+        let rest = self.count - range.upperBound
+        (self.start + range.lowerBound).update(from: self.start + range.upperBound, count: rest)
+        self.count -= range.count
+    }
+
+    /// Sets the comma before a member or element that is not the first.
+    @inline(__always)
+    mutating func separate() {
+        guard self.count > 0 else { return }
+        let last = self.start[self.count - 1]
+        if last != UInt8(ascii: "{"), last != UInt8(ascii: "[") { self.raw(UInt8(ascii: ",")) }
+    }
 
     /// Begins the next member of an object; its value follows.
     mutating func name(_ name: StaticString) {
         self.separate()
-        self.bytes.append(UInt8(ascii: "\""))
+        self.raw(UInt8(ascii: "\""))
         self.raw(name)
-        self.raw("\":")
+        self.raw(UInt8(ascii: "\""))
+        self.raw(UInt8(ascii: ":"))
     }
 
-    /// Sets the comma before a member or element that is not the first.
-    mutating func separate() {
-        if let last = self.bytes.last, last != UInt8(ascii: "{"), last != UInt8(ascii: "[") {
-            self.bytes.append(UInt8(ascii: ","))
-        }
-    }
-
-    /// Writes a member, or nothing where the value is unknown or not allowed on the wire.
-    mutating func member(_ name: StaticString, _ value: Double?, _ rule: NumberRule) {
-        guard let value, rule.allows(value) else { return }
-        self.name(name)
-        self.number(value)
-    }
-
-    /// Writes a member, or nothing where the value is unknown.
-    mutating func member(_ name: StaticString, _ value: String?) {
-        guard let value else { return }
-        self.name(name)
-        self.text(value)
-    }
-
-    /// Writes a member, or nothing where the value is unknown.
-    mutating func member(_ name: StaticString, _ value: Bool?) {
-        guard let value else { return }
-        self.name(name)
-        self.raw(value ? "true" : "false")
-    }
-
-    /// Writes a member, or nothing where the value is unknown or beyond ±(2^53 - 1).
-    mutating func member(_ name: StaticString, _ value: (some BinaryInteger)?) {
-        guard let value, value.magnitude <= WireLimits.maximumInteger else { return }
-        self.name(name)
-        if value < 0 { self.bytes.append(UInt8(ascii: "-")) }
-        self.digits(UInt64(value.magnitude), decimals: 0)
-    }
+    // MARK: Strings
 
     /// Writes a string.
     mutating func text(_ text: String) {
-        self.bytes.append(UInt8(ascii: "\""))
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""): self.raw("\\\"")
-            case UInt8(ascii: "\\"): self.raw("\\\\")
-            case 0..<0x20:
-                let hexadecimal = Array("0123456789abcdef".utf8)
-                self.raw("\\u00")
-                self.bytes += [hexadecimal[Int(byte >> 4)], hexadecimal[Int(byte & 15)]]
-            default: self.bytes.append(byte)
-            }
-        }
-        self.bytes.append(UInt8(ascii: "\""))
+        var text = text
+        text.withUTF8 { self.quoted($0) }
     }
 
-    /// Removes what was written between two counts of bytes.
-    mutating func remove(_ range: Range<Int>) { self.bytes.removeSubrange(range) }
+    private mutating func quoted(_ bytes: UnsafeBufferPointer<UInt8>) {
+        self.raw(UInt8(ascii: "\""))
+        if bytes.contains(where: Self.needsEscape) {
+            for byte in bytes { self.escaped(byte) }
+        } else {
+            self.raw(bytes)
+        }
+        self.raw(UInt8(ascii: "\""))
+    }
+
+    private static func needsEscape(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private mutating func escaped(_ byte: UInt8) {
+        switch byte {
+        case 0..<0x20:
+            self.raw("\\u00")
+            self.raw(byte < 0x10 ? "0" : "1")
+            self.raw(Array("0123456789abcdef".utf8)[Int(byte & 15)])
+        case UInt8(ascii: "\""): self.raw("\\\"")
+        case UInt8(ascii: "\\"): self.raw("\\\\")
+        default: self.raw(byte)
+        }
+    }
+
+    // MARK: Numbers
+
+    /// Writes a finite number: the shortest decimal that reads back as the same `Double`, whole numbers without a fraction.
+    ///
+    /// A value that is the nearest `Double` to a decimal of at most 15 digits, as fixes and their times are, is written
+    /// by integer arithmetic: no shorter decimal can be nearest to the same value. The rest is left to the standard library.
+    mutating func number(_ value: Double) {
+        guard self.decimal(value, scale: 1e2, decimals: 2) || self.decimal(value, scale: 1e7, decimals: 7)
+            || self.decimal(value, scale: 1e4, decimals: 4)
+        else {
+            let text = value.description
+            for byte in text.hasSuffix(".0") ? text.utf8.dropLast(2) : text.utf8[...] { self.raw(byte) }
+            return
+        }
+    }
+
+    /// Writes a number that is exactly the nearest one to a decimal with so few places, or writes nothing.
+    @inline(__always)
+    private mutating func decimal(_ value: Double, scale: Double, decimals: Int) -> Bool {
+        let scaled = value.magnitude * scale
+        guard scaled < 1e15 else { return false }
+        let integer = UInt64(scaled + 0.5)
+        guard Double(integer) / scale == value.magnitude else { return false }
+        if value < 0 { self.raw(UInt8(ascii: "-")) }
+        self.digits(integer, decimals: decimals)
+        return true
+    }
+
+    /// Writes `value` / 10^`decimals` without zeros at the end of its fraction.
+    mutating func digits(_ value: UInt64, decimals: Int) {
+        var rest = value
+        var decimals = decimals
+        while decimals > 0, rest % 10 == 0 {
+            rest /= 10
+            decimals -= 1
+        }
+        let longest = 24  // the 20 digits of a UInt64, and a point
+        let first = self.reserve(longest)
+        var position = first + longest
+        func put(_ byte: UInt8) {
+            position -= 1
+            position.pointee = byte
+        }
+        func putDigit() {
+            put(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+            rest /= 10
+        }
+        if decimals > 0 {
+            for _ in 0..<decimals { putDigit() }
+            put(UInt8(ascii: "."))
+        }
+        repeat { putDigit() } while rest > 0
+        let count = first + longest - position
+        first.update(from: position, count: count)
+        self.count += count
+    }
 }

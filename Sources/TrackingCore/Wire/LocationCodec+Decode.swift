@@ -6,27 +6,9 @@ extension LocationCodec {
     ///
     /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
     public static func decode(_ payload: ArraySlice<UInt8>) throws(TrackingError) -> LocationUpdate {
-        var scanner = try JSONScanner(payload: payload)
-        var location: Location?
-        var skipped: [Location] = []
-        var intermediate: [Location] = []
-        var kind = LocationUpdate.Kind.actual
-        try scanner.beginObject(WirePath(.message))
-        while try scanner.nextMember() {
-            switch scanner.key {
-            case "location": location = try scanner.feature(.location)
-            case "skippedLocations":
-                skipped = try scanner.points("skippedLocations") { .skipped($0) }
-            case "intermediateLocations":
-                intermediate = try scanner.points("intermediateLocations") { .intermediate($0) }
-            case "type": kind = try scanner.skipNull() ? .actual : scanner.choice(WirePath(.message, "type"))
-            default: try scanner.skipValue()
-            }
+        try payload.withUnsafeBufferPointer { bytes throws(TrackingError) in
+            try JSONScanner.read(bytes) { json throws(Refusal) in try json.update() }
         }
-        try scanner.end()
-        guard let location else { throw TrackingError(.invalidPayload, "location is missing") }
-        for index in skipped.indices where skipped[index].stream == nil { skipped[index].stream = location.stream }
-        return LocationUpdate(location: location, skipped: skipped, intermediate: intermediate, kind: kind)
     }
 
     /// Reads a location update or a raw update, as the other form does.
@@ -38,10 +20,9 @@ extension LocationCodec {
     ///
     /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
     public static func decodeFeature(_ bytes: ArraySlice<UInt8>) throws(TrackingError) -> Location {
-        var scanner = try JSONScanner(payload: bytes)
-        let location = try scanner.feature(.message)
-        try scanner.end()
-        return location
+        try bytes.withUnsafeBufferPointer { bytes throws(TrackingError) in
+            try JSONScanner.read(bytes) { json throws(Refusal) in try json.feature(.message) }
+        }
     }
 
     /// Reads one GeoJSON Feature, as the other form does.
@@ -51,18 +32,37 @@ extension LocationCodec {
 }
 
 extension JSONScanner {
-    fileprivate mutating func points(
-        _ name: StaticString, _ root: (Int) -> WirePath.Root
-    ) throws(TrackingError) -> [Location] {
+    fileprivate mutating func update() throws(Refusal) -> LocationUpdate {
+        var location: Location?
+        var skipped: [Location] = []
+        var intermediate: [Location] = []
+        var kind = LocationUpdate.Kind.actual
+        try self.beginObject()
+        while try self.nextMember() {
+            switch self.key {
+            case "location": location = try self.feature(.location)
+            case "skippedLocations": skipped = try self.points { .skipped($0) }
+            case "intermediateLocations": intermediate = try self.points { .intermediate($0) }
+            case "type": kind = try self.skipNull() ? .actual : self.choice()
+            default: try self.skipValue()
+            }
+        }
+        guard let location else { throw self.missing("location") }
+        for index in skipped.indices where skipped[index].stream == nil { skipped[index].stream = location.stream }
+        return LocationUpdate(location: location, skipped: skipped, intermediate: intermediate, kind: kind)
+    }
+
+    private mutating func points(_ root: (Int) -> WireRoot) throws(Refusal) -> [Location] {
         var points: [Location] = []
         if try self.skipNull() { return points }
-        try self.beginArray(WirePath(.message, name))
+        try self.beginArray()
         while try self.nextElement() {
+            self.root = root(points.count)
+            self.key = .empty
             guard points.count < WireLimits.maximumPointsRead else {
-                throw TrackingError(
-                    .invalidPayload, "\(name) must have at most \(WireLimits.maximumPointsRead) points; found more")
+                throw self.mismatch("one of at most \(WireLimits.maximumPointsRead) points", found: "one more")
             }
-            points.append(try self.feature(root(points.count)))
+            points.append(try self.feature(self.root))
         }
         return points
     }

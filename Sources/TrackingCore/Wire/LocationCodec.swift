@@ -58,10 +58,10 @@ public enum LocationCodec {
         var starts: [Int] = []
         for point in skipped {
             writer.separate()
-            starts.append(writer.bytes.count)
+            starts.append(writer.count)
             writer.feature(point, inheriting: update.location.stream)
         }
-        starts.append(writer.bytes.count)
+        starts.append(writer.count)
         writer.raw("]")
         if !isRaw { try writer.intermediates(of: update) }
         writer.raw("}")
@@ -88,7 +88,7 @@ extension JSONWriter {
     ///
     /// - Returns: how many were removed.
     fileprivate mutating func leaveOutOldest(_ starts: [Int]) throws(TrackingError) -> Int {
-        let excess = self.bytes.count - WireLimits.maximumPayloadBytes
+        let excess = self.count - WireLimits.maximumPayloadBytes
         guard excess > 0 else { return 0 }
         guard let count = starts.firstIndex(where: { $0 - starts[0] >= excess }) else {
             throw TrackingError(
@@ -96,7 +96,7 @@ extension JSONWriter {
                 "a payload has at most \(WireLimits.maximumPayloadBytes) bytes; this one has more without skipped points"
             )
         }
-        self.bytes.removeSubrange(starts[0]..<starts[count])
+        self.remove(starts[0]..<starts[count])
         return count
     }
 }

@@ -7,16 +7,16 @@ extension MessageCodec {
     ) throws(TrackingError) -> Presence {
         let message = try JSONObject(payload: payload)
         let presence = Presence(
-            kind: try message.required("type") { json, path throws(TrackingError) in try json.choice(path) },
+            kind: try message.required("type") { json throws(Refusal) in try json.choice() },
             session: try message.session(),
             connection: try message.count("connection"),
             lease: try message.lease(),
             since: UnixTime(try message.number("since", .time)),
-            stream: try message.optional("stream") { json, path throws(TrackingError) in
-                try json.text(path, "a string of 1 to 64 bytes", StreamID.init)
+            stream: try message.optional("stream") { json throws(Refusal) in
+                try json.stream()
             },
-            rawLocations: try message.optional("rawLocations") { json, path throws(TrackingError) in
-                try json.flag(path)
+            rawLocations: try message.optional("rawLocations") { json throws(Refusal) in
+                try json.flag()
             })
         guard kind == nil || presence.kind == kind else {
             throw TrackingError(.invalidPayload, "type must agree with the topic; found \(presence.kind.rawValue)")
@@ -29,8 +29,8 @@ extension MessageCodec {
     /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
     public static func decodeLiveness(_ payload: some Collection<UInt8>) throws(TrackingError) -> Liveness {
         let message = try JSONObject(payload: payload)
-        let isOnline = try message.required("status") { json, path throws(TrackingError) in
-            try json.text(path, "\"online\" or \"offline\"") { ["online": true, "offline": false][$0] }
+        let isOnline = try message.required("status") { json throws(Refusal) in
+            try json.text("\"online\" or \"offline\"") { ["online": true, "offline": false][$0] }
         }
         return Liveness(
             status: isOnline ? .online(lease: try message.lease()) : .offline,
@@ -56,8 +56,8 @@ extension MessageCodec {
             isNear: try message.flag("near"),
             subscribers: try message.count("subscribers"),
             isLowBattery: try message.flag("lowBattery"),
-            state: try message.required("state") { json, path throws(TrackingError) in try json.choice(path) },
-            filter: try message.required("filter") { json, path throws(TrackingError) in try json.choice(path) },
+            state: try message.required("state") { json throws(Refusal) in try json.choice() },
+            filter: try message.required("filter") { json throws(Refusal) in try json.choice() },
             maximumSilence: .milliseconds(Int64(try message.number("maximumSilence", .milliseconds))))
     }
 
@@ -68,16 +68,16 @@ extension MessageCodec {
         let message = try JSONObject(payload: payload)
         return TrackingEvent(
             id: try message.name("id"),
-            stream: try message.required("stream") { json, path throws(TrackingError) in
-                try json.text(path, "a string of 1 to 64 bytes", StreamID.init)
+            stream: try message.required("stream") { json throws(Refusal) in
+                try json.stream()
             },
             seq: UInt64(try message.count("seq", from: 1)),
             time: UnixTime(try message.number("time", .time)),
             kind: TrackingEvent.Kind(rawValue: try message.name("kind")),
-            detail: try message.optional("detail") { json, path throws(TrackingError) in
-                try json.detail(path)
+            detail: try message.optional("detail") { json throws(Refusal) in
+                try json.detail()
             } ?? [:],
-            location: try message.optional("location") { json, _ throws(TrackingError) in
+            location: try message.optional("location") { json throws(Refusal) in
                 try json.feature(.location)
             })
     }
@@ -85,8 +85,8 @@ extension MessageCodec {
 
 extension JSONObject {
     fileprivate func session() throws(TrackingError) -> SessionID {
-        try self.required("session") { json, path throws(TrackingError) in
-            try json.text(path, "a string of 1 to 64 bytes", SessionID.init)
+        try self.required("session") { json throws(Refusal) in
+            try json.text("a string of 1 to 64 bytes", SessionID.init)
         }
     }
 
@@ -95,48 +95,46 @@ extension JSONObject {
     }
 
     fileprivate func resolution() throws(TrackingError) -> Resolution {
-        let object = try self.required("resolution") { json, path throws(TrackingError) in
-            try JSONObject(&json, .resolution, path)
-        }
+        let object = try self.object("resolution", .resolution)
         return Resolution(
-            unchecked: try object.required("accuracy") { json, path throws(TrackingError) in try json.choice(path) },
+            unchecked: try object.required("accuracy") { json throws(Refusal) in try json.choice() },
             milliseconds: Int64(try object.number("desiredInterval", .interval)),
             displacement: Meters(try object.number("minimumDisplacement", .notNegative)))
     }
 
     fileprivate func name(_ name: StaticString) throws(TrackingError) -> String {
-        try self.required(name) { json, path throws(TrackingError) in
-            try json.text(path, "a string of 1 to 64 bytes") { (1...64).contains($0.utf8.count) ? $0 : nil }
+        try self.required(name) { json throws(Refusal) in
+            try json.text("a string of 1 to 64 bytes") { (1...64).contains($0.utf8.count) ? $0 : nil }
         }
     }
 
     fileprivate func number(_ name: StaticString, _ rule: NumberRule) throws(TrackingError) -> Double {
-        try self.required(name) { json, path throws(TrackingError) in try json.number(path, rule) }
+        try self.required(name) { json throws(Refusal) in try json.number(rule) }
     }
 
     fileprivate func count(_ name: StaticString, from least: Int = 0) throws(TrackingError) -> Int {
-        try self.required(name) { json, path throws(TrackingError) in
-            try json.integer(path, least...WireLimits.greatest)
+        try self.required(name) { json throws(Refusal) in
+            try json.integer(least...WireLimits.greatest)
         }
     }
 
     fileprivate func flag(_ name: StaticString) throws(TrackingError) -> Bool {
-        try self.required(name) { json, path throws(TrackingError) in try json.flag(path) }
+        try self.required(name) { json throws(Refusal) in try json.flag() }
     }
 }
 
 extension JSONScanner {
     /// Reads an object of single values; those of a kind that is not known are passed over.
-    fileprivate mutating func detail(_ path: WirePath) throws(TrackingError) -> [String: TrackingEvent.DetailValue] {
+    fileprivate mutating func detail() throws(Refusal) -> [String: TrackingEvent.DetailValue] {
         var detail: [String: TrackingEvent.DetailValue] = [:]
-        try self.beginObject(path)
+        try self.beginObject()
         while try self.nextMember() {
-            let name = String(decoding: self.key.bytes, as: UTF8.self)
+            let name = self.key.text
             switch self.peek() {
-            case UInt8(ascii: "\""): detail[name] = .text(try self.text(path))
-            case UInt8(ascii: "t"), UInt8(ascii: "f"): detail[name] = .flag(try self.flag(path))
+            case UInt8(ascii: "\""): detail[name] = .text(try self.text())
+            case UInt8(ascii: "t"), UInt8(ascii: "f"): detail[name] = .flag(try self.flag())
             case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-                detail[name] = .number(try self.number(path, .finite))
+                detail[name] = .number(try self.number(.finite))
             default:
                 detail[name] = nil
                 try self.skipValue()

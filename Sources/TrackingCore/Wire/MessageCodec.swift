@@ -96,7 +96,7 @@ extension JSONWriter {
             if case .number(let number) = value, !number.isFinite { continue }
             self.separate()
             self.text(name)
-            self.raw(":")
+            self.raw(UInt8(ascii: ":"))
             switch value {
             case .text(let text): self.text(text)
             case .number(let number): self.number(number)

@@ -73,7 +73,8 @@ public struct ClientID: Hashable, Sendable, Comparable, CustomStringConvertible 
     public init(_ rawValue: String) throws(TrackingError) {
         guard let id = ClientID(topicLevel: rawValue) else {
             throw TrackingError(
-                .invalidName, "a client id has 1 to 64 characters of A-Z a-z 0-9 _ -; '\(rawValue.prefix(80))' does not")
+                .invalidName, "a client id has 1 to 64 characters of A-Z a-z 0-9 _ -; '\(rawValue.prefix(80))' does not"
+            )
         }
         self = id
     }

@@ -49,7 +49,8 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
     public init(_ path: String) throws(TrackingError) {
         let levels = path.split(separator: "/", omittingEmptySubsequences: false)
         guard (1...4).contains(levels.count), path.utf8.count <= 256 else {
-            throw TrackingError(.invalidName, "a topic root has 1 to 4 levels; '\(path.prefix(80))' has \(levels.count)")
+            throw TrackingError(
+                .invalidName, "a topic root has 1 to 4 levels; '\(path.prefix(80))' has \(levels.count)")
         }
         guard levels.allSatisfy({ $0.utf8.allSatisfy { $0.isTopicSafe || $0 == UInt8(ascii: "=") } && !$0.isEmpty })
         else {

@@ -40,7 +40,8 @@ public struct SimulatedSource: LocationSource {
         self.configuration = configuration
         _ = Self.departure
         self.facts = SourceFacts(
-            name: "simulate:#accuracy=\(configuration.accuracy.rawValue)", kind: .simulated, isFinite: false, isLive: false, accuracy: configuration.accuracy)
+            name: "simulate:#accuracy=\(configuration.accuracy.rawValue)", kind: .simulated, isFinite: false,
+            isLive: false, accuracy: configuration.accuracy)
     }
 
     /// Says which resolution is wanted from now on.

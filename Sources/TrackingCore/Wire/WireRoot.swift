@@ -1,27 +1,15 @@
-/// Says which member of a message is meant, for error messages. Costs nothing until it is written out.
-struct WirePath {
-    /// Where in the message the member's object stands.
-    enum Root {
-        case message
-        case location
-        case skipped(Int)
-        case intermediate(Int)
-        case resolution
-    }
+/// Where in a message an object stands, for error messages. Costs nothing until it is written out.
+enum WireRoot {
+    case message
+    case location
+    case skipped(Int)
+    case intermediate(Int)
+    case resolution
 
-    var root: Root
-    var member: StaticString
-
-    init(_ root: Root, _ member: StaticString = "") {
-        self.root = root
-        self.member = member
-    }
-
-    /// As in `skippedLocations[3].properties.speed`.
-    var text: String {
-        let member = self.member.description
+    /// Names a member beneath this root, as in `skippedLocations[3].properties.speed`.
+    func path(_ member: String) -> String {
         let object =
-            switch self.root {
+            switch self {
             case .message: member.isEmpty ? "the payload" : ""
             case .location: "location"
             case .skipped(let index): "skippedLocations[\(index)]"
@@ -51,5 +39,6 @@ struct NumberRule {
     static let milliseconds = NumberRule(lowest: 0, highest: 9_007_199_254_740_991, words: "milliseconds, 0 or more")
 
     /// Whether the value may stand on the wire; false for NaN and infinities.
+    @inline(__always)
     func allows(_ value: Double) -> Bool { value >= self.lowest && value <= self.highest }
 }

@@ -1,0 +1,103 @@
+extension JSONScanner {
+    /// Passes over one value of any kind, checking its grammar.
+    mutating func skipValue() throws(Refusal) {
+        switch self.peek() {
+        case UInt8(ascii: "\""): _ = try self.stringToken()
+        case UInt8(ascii: "{"):
+            try self.beginObject()
+            while try self.nextMember() { try self.skipValue() }
+        case UInt8(ascii: "["):
+            try self.beginArray()
+            while try self.nextElement() { try self.skipValue() }
+        case UInt8(ascii: "t"): try self.skip("true")
+        case UInt8(ascii: "f"): try self.skip("false")
+        case UInt8(ascii: "n"): try self.skip("null")
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): _ = try self.decimal()
+        default: throw self.syntaxError("a value")
+        }
+    }
+
+    /// Passes over `null`, which stands for a member that is absent; false when something else comes.
+    @inline(__always)
+    mutating func skipNull() throws(Refusal) -> Bool {
+        guard self.peek() == UInt8(ascii: "n") else { return false }
+        try self.skip("null")
+        return true
+    }
+
+    private mutating func skip(_ word: StaticString) throws(Refusal) {
+        for index in 0..<word.utf8CodeUnitCount {
+            guard self.byte == word.utf8Start[index] else { throw self.syntaxError("a value") }
+            self.advance()
+        }
+    }
+
+    /// Reads `true` or `false`.
+    mutating func flag() throws(Refusal) -> Bool {
+        let first = self.peek()
+        guard first == UInt8(ascii: "t") || first == UInt8(ascii: "f") else { throw self.mismatch("true or false") }
+        try self.skipValue()
+        return first == UInt8(ascii: "t")
+    }
+
+    /// Reads a string, escapes unresolved.
+    mutating func token() throws(Refusal) -> StringToken {
+        guard self.peek() == UInt8(ascii: "\"") else { throw self.mismatch("a string") }
+        return try self.stringToken()
+    }
+
+    /// Reads a string.
+    mutating func text() throws(Refusal) -> String { try self.token().text }
+
+    /// Reads a string, or a `null` that stands for its absence.
+    mutating func optionalText() throws(Refusal) -> String? { try self.skipNull() ? nil : self.text() }
+
+    /// Reads a string that `convert` accepts.
+    mutating func text<Value>(
+        _ expected: @autoclosure () -> String, _ convert: (String) -> Value?
+    ) throws(Refusal) -> Value {
+        guard let value = convert(try self.text()) else { throw self.mismatch(expected(), found: "another string") }
+        return value
+    }
+
+    /// Reads one of the names of an enumeration.
+    mutating func choice<Choice: RawRepresentable<String> & CaseIterable>(
+        _: Choice.Type = Choice.self
+    ) throws(Refusal) -> Choice {
+        let token = try self.token()
+        for choice in Choice.allCases where token.equals(choice.rawValue) { return choice }
+        throw self.mismatch(
+            "one of " + Choice.allCases.map(\.rawValue).joined(separator: ", "), found: "another string")
+    }
+
+    /// Reads one of the names of an enumeration; a name that is not known, or `null`, is `nil`.
+    mutating func knownChoice<Choice: RawRepresentable<String> & CaseIterable>() throws(Refusal) -> Choice? {
+        if try self.skipNull() { return nil }
+        let token = try self.token()
+        return Choice.allCases.first { token.equals($0.rawValue) }
+    }
+
+    /// Reads a number that `rule` allows.
+    mutating func number(_ rule: NumberRule) throws(Refusal) -> Double {
+        let first = self.peek()
+        guard first.isDigit || first == UInt8(ascii: "-") else { throw self.mismatch("\(rule.words)") }
+        let value = try self.decimal()
+        guard rule.allows(value) else { throw self.mismatch("\(rule.words)", found: "a number out of range") }
+        return value
+    }
+
+    /// Reads a number that `rule` allows, or a `null` that stands for its absence.
+    @inline(__always)
+    mutating func optionalNumber(_ rule: NumberRule) throws(Refusal) -> Double? {
+        try self.skipNull() ? nil : self.number(rule)
+    }
+
+    /// Reads a whole number; `7.0` and `7e0` are whole, too.
+    mutating func integer(_ range: ClosedRange<Int>) throws(Refusal) -> Int {
+        guard let integer = Int(exactly: try self.number(.finite)), range.contains(integer) else {
+            let words = "a whole number from \(range.lowerBound) to \(range.upperBound)"
+            throw self.mismatch(words, found: "another number")
+        }
+        return integer
+    }
+}

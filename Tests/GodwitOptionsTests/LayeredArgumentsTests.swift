@@ -1,0 +1,73 @@
+import ArgumentParser
+import Foundation
+import GodwitOptions
+import Testing
+import TrackingCore
+
+private struct Sample: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "sample", subcommands: [Sub.self])
+    struct Sub: ParsableCommand {
+        @Option var broker: [String] = []
+        @Option var topicRoot = "tracking"
+        @Flag var failFast = false
+        @Option var config: String?
+        @Argument var ids: [String] = []
+    }
+}
+
+@Suite struct LayeredArgumentsTests {
+    private func merge(_ arguments: [String], _ environment: [String: String] = [:], file: String? = nil) throws -> [String] {
+        var environment = environment
+        if let file {
+            let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).yaml").path()
+            try file.write(toFile: path, atomically: true, encoding: .utf8)
+            environment["GODWIT_CONFIG"] = path
+        }
+        return try LayeredArguments.merge(arguments, environment: environment, for: Sample.self)
+    }
+
+    @Test func theCommandLineWinsOverTheEnvironmentWhichWinsOverTheFile() throws {
+        let file = "topic-root: file\nbroker: [mqtt://file]\nfail-fast: true\n"
+        #expect(
+            try self.merge(["sub", "--topic-root", "line", "van"], ["GODWIT_TOPIC_ROOT": "env", "GODWIT_BROKER": "mqtt://env"], file: file)
+                == ["sub", "--broker=mqtt://env", "--fail-fast", "--topic-root", "line", "van"])
+        #expect(
+            try self.merge(["sub"], file: file) == ["sub", "--broker=mqtt://file", "--topic-root=file", "--fail-fast"])
+    }
+
+    @Test func anUnknownKeyIsAnErrorThatNamesIt() throws {
+        #expect { try self.merge(["sub"], file: "brokr: x\n") } throws: { "\($0)".contains("'brokr'") }
+    }
+
+    @Test(arguments: [("fail-fast: 3\n", "'fail-fast'"), ("topic-root: [a, b]\n", "'topic-root'"), ("- a\n", "mapping")])
+    func aValueOfTheWrongKindIsAnErrorThatNamesTheKey(file: String, part: String) throws {
+        #expect { try self.merge(["sub"], file: file) } throws: { "\($0)".contains(part) }
+    }
+
+    @Test func aFlagInTheEnvironmentIsTrueOrFalse() throws {
+        #expect(try self.merge(["sub"], ["GODWIT_FAIL_FAST": "yes"]) == ["sub", "--fail-fast"])
+        #expect(try self.merge(["sub"], ["GODWIT_FAIL_FAST": "0"]) == ["sub"])
+        #expect { try self.merge(["sub"], ["GODWIT_FAIL_FAST": "maybe"]) } throws: { "\($0)".contains("GODWIT_FAIL_FAST") }
+    }
+}
+
+@Suite struct ArgumentValuesTests {
+    @Test func aResolutionIsReadAndWritten() throws {
+        let resolution = try #require(Resolution(argument: "high/1000/2.5"))
+        #expect(resolution.argumentText == "HIGH/1000/2.5")
+        #expect(Resolution(argument: resolution.argumentText) == resolution)
+    }
+
+    @Test(arguments: ["", "HIGH", "HIGH/1000", "HIGH/-1/0", "HIGH/1000/-1", "FINE/1/1", "HIGH/1/1/1", "HIGH/x/1", "HIGH/1/nan"])
+    func anythingElseIsRefused(text: String) {
+        #expect(Resolution(argument: text) == nil)
+    }
+
+    @Test func timesAreWrittenAsRFC3339() {
+        #expect(TimeText.rfc3339(UnixTime(1_550_475_950.25)) == "2019-02-18T07:45:50.250Z")
+        #expect(TimeText.rfc3339(UnixTime(-0.5)) == "1969-12-31T23:59:59.500Z")
+        #expect((-0.05).text(digits: 1) == "-0.1" || (-0.05).text(digits: 1) == "0.0")
+        #expect(1.005.text(digits: 2) == "1.00" || 1.005.text(digits: 2) == "1.01")
+        #expect((-8.661746).text(digits: 5) == "-8.66175")
+    }
+}

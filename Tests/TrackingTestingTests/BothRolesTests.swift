@@ -1,0 +1,206 @@
+import Testing
+import TrackingCore
+import TrackingPublisher
+import TrackingSubscriber
+import TrackingTesting
+
+/// A publisher and subscribers together on the broker in memory. Every wait ends with what is waited for, or with the
+/// test's time limit.
+@Suite struct BothRolesTests {
+    private let van: TrackableID
+    private let calm: Resolution
+    private let eager: Resolution
+
+    init() throws {
+        self.van = try TrackableID("van")
+        self.calm = try Resolution(accuracy: .low, desiredInterval: .seconds(30), minimumDisplacement: 0)
+        self.eager = try Resolution(accuracy: .high, desiredInterval: .milliseconds(500), minimumDisplacement: 0)
+    }
+
+    private typealias Publisher = AssetPublisher<InMemoryBroker.Client>
+    private typealias Subscriber = AssetSubscriber<InMemoryBroker.Client>
+
+    private func client(
+        _ name: String, on broker: InMemoryBroker
+    ) throws -> (ClientID, SessionID, InMemoryBroker.Client) {
+        let client = try ClientID(name)
+        let session = try #require(SessionID("session-of-\(name)"))
+        let will: @Sendable (Int) -> OutgoingMessage = { connection in
+            OutgoingMessage(
+                topic: "tracking/_clients/\(name)",
+                payload: MessageCodec.encode(SessionStateMachine.goodbye(session: session, connection: connection)),
+                isRetained: true)
+        }
+        return (client, session, broker.client(client, will: will))
+    }
+
+    private func publisher(_ name: String, on broker: InMemoryBroker) throws -> Publisher {
+        let (client, session, transport) = try self.client(name, on: broker)
+        var configuration = PublisherConfiguration(client: client, session: session)
+        configuration.defaultResolution = self.calm
+        let publisher = AssetPublisher(configuration: configuration, transport: transport)
+        publisher.track(Trackable(self.van))
+        return publisher
+    }
+
+    private func subscriber(_ name: String, on broker: InMemoryBroker) throws -> Subscriber {
+        let (client, session, transport) = try self.client(name, on: broker)
+        return AssetSubscriber(
+            configuration: SubscriberConfiguration(client: client, session: session), transport: transport)
+    }
+
+    private func fix(_ second: Double) throws -> Location {
+        Location(
+            coordinate: try #require(Coordinate(latitude: 52.6, longitude: -8.6)),
+            time: UnixTime(1_550_000_000 + second))
+    }
+
+    /// The positions that are told as current, from now on.
+    private func seqs(_ subscriber: Subscriber) -> some AsyncSequence<UInt64, Never> & Sendable {
+        subscriber.locations(of: self.van).filter { !$0.isLate }.compactMap { $0.update.location.seq }
+    }
+
+    private func reaches(_ seq: UInt64, _ seqs: some AsyncSequence<UInt64, Never> & Sendable) async {
+        for await next in seqs where next >= seq { return }
+        Issue.record("the positions ended before \(seq)")
+    }
+
+    private func reaches(_ resolution: Resolution, _ subscriber: AsyncStream<Resolution>) async {
+        for await next in subscriber where next == resolution { return }
+        Issue.record("the sensor was never asked for \(resolution)")
+    }
+
+    private func reaches<State: Equatable & Sendable>(
+        _ state: State, _ states: some AsyncSequence<State, Never> & Sendable
+    ) async {
+        for await next in states where next == state { return }
+        Issue.record("never \(state)")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func theResolutionFollowsTheWatcher() async throws {
+        let broker = InMemoryBroker()
+        let publisher = try self.publisher("d1", on: broker)
+        let subscriber = try self.subscriber("w1", on: broker)
+        let sensor = publisher.sensorResolutions
+        let seqs = self.seqs(subscriber)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await publisher.run() }
+            await self.reaches(self.calm, sensor)
+            await publisher.publishAndWait(try self.fix(0))
+            group.addTask { try await subscriber.run() }
+            subscriber.watch(self.van, requesting: self.eager)
+            await self.reaches(1, seqs)
+            await self.reaches(self.eager, sensor)
+            subscriber.request(nil, for: self.van)
+            await self.reaches(self.calm, sensor)
+            subscriber.request(self.eager, for: self.van)
+            await self.reaches(self.eager, sensor)
+            // A watcher that takes leave is gone at once.
+            subscriber.finish()
+            await self.reaches(self.calm, sensor)
+            publisher.finish()
+            try await group.waitForAll()
+        }
+        #expect(broker.retained("tracking/van/request/w1") == nil)
+        #expect(broker.retained("tracking/van/subscriber/w1") == nil)
+        #expect(broker.retained("tracking/van/publisher/d1") == nil)
+        #expect(broker.retained("tracking/van") != nil)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aWatcherThatDiesIsHeededForTwoMoreSeconds() async throws {
+        let broker = InMemoryBroker()
+        let publisher = try self.publisher("d1", on: broker)
+        let subscriber = try self.subscriber("w1", on: broker)
+        let sensor = publisher.sensorResolutions
+        let clock = ContinuousClock()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await publisher.run() }
+            let watching = Task { try await subscriber.run() }
+            subscriber.watch(self.van, requesting: self.eager)
+            await self.reaches(self.eager, sensor)
+            // It goes without a goodbye; what its broker says of it is its will.
+            watching.cancel()
+            _ = await watching.result
+            let (_, session, speaker) = try self.client("w1", on: broker)
+            let will = Liveness(status: .offline, session: session, connection: 0)
+            group.addTask { await speaker.run() }
+            for await events in speaker.events {
+                if case .connected? = events.first { break }
+            }
+            let start = clock.now
+            let message = OutgoingMessage(
+                topic: "tracking/_clients/w1", payload: MessageCodec.encode(will), isRetained: true)
+            speaker.send([.publish(message, 1), .close(within: .zero)])
+            await self.reaches(self.calm, sensor)
+            #expect(clock.now - start >= .milliseconds(1_900))
+            publisher.finish()
+            try await group.waitForAll()
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func cutConnectionsComeBackByThemselves() async throws {
+        let broker = InMemoryBroker()
+        let publisher = try self.publisher("d1", on: broker)
+        let subscriber = try self.subscriber("w1", on: broker)
+        let seqs = self.seqs(subscriber)
+        let published = publisher.states.map(\.state)
+        let watched = subscriber.states(of: self.van)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await publisher.run() }
+            group.addTask { try await subscriber.run() }
+            subscriber.watch(self.van, requesting: self.eager)
+            await publisher.publishAndWait(try self.fix(0))
+            await self.reaches(.online, published)
+            await self.reaches(.online, watched)
+            await self.reaches(1, seqs)
+
+            broker.disconnect(try ClientID("d1"))
+            await self.reaches(.offline, published)
+            await self.reaches(.online, published)
+            await publisher.publishAndWait(try self.fix(60))
+            await self.reaches(2, seqs)
+
+            broker.disconnect(try ClientID("w1"))
+            await self.reaches(.offline, watched)
+            await self.reaches(.online, watched)
+            await publisher.publishAndWait(try self.fix(120))
+            await self.reaches(3, seqs)
+            publisher.finish()
+            subscriber.finish()
+            try await group.waitForAll()
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aBrokerThatLostItsRetainedMessagesIsToldAgain() async throws {
+        let broker = InMemoryBroker()
+        let publisher = try self.publisher("d1", on: broker)
+        let first = try self.subscriber("w1", on: broker)
+        let late = try self.subscriber("w2", on: broker)
+        let sensor = publisher.sensorResolutions
+        let seqs = self.seqs(first)
+        let lateSeqs = self.seqs(late)
+        let lateStates = late.states(of: self.van)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await publisher.run() }
+            group.addTask { try await first.run() }
+            first.watch(self.van, requesting: self.eager)
+            await publisher.publishAndWait(try self.fix(0))
+            await self.reaches(1, seqs)
+            await self.reaches(self.eager, sensor)
+
+            // Whoever comes now finds nothing, and is told within a second because it came.
+            broker.forgetRetained()
+            group.addTask { try await late.run() }
+            late.watch(self.van)
+            await self.reaches(.online, lateStates)
+            await self.reaches(1, lateSeqs)
+            #expect(broker.retained("tracking/van/publisher/d1") != nil)
+            #expect(broker.retained("tracking/van/resolution") != nil)
+            first.finish()
+            await self.reaches(self.calm, sensor)
+            late.finish()
+            publisher.finish()
+            try await group.waitForAll()
+        }
+    }
+}
