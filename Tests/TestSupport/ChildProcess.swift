@@ -31,7 +31,9 @@ public final class ChildProcess: Sendable {
         defer { for text in texts { free(text) } }
         var id: pid_t = 0
         let code = posix_spawn(&id, program, &actions, &attributes, texts, environ)
-        guard code == 0 else { throw TestSupportError("\(program) cannot be started: \(String(cString: strerror(code)))") }
+        guard code == 0 else {
+            throw TestSupportError("\(program) cannot be started: \(String(cString: strerror(code)))")
+        }
         self.id = id
     }
 
@@ -64,7 +66,9 @@ public final class ChildProcess: Sendable {
         let deadline = ContinuousClock.now + limit
         while true {
             if let status = self.exitStatus { return status }
-            guard ContinuousClock.now < deadline else { throw TestSupportError("a program did not end within \(limit)") }
+            guard ContinuousClock.now < deadline else {
+                throw TestSupportError("a program did not end within \(limit)")
+            }
             try await Task.sleep(for: .milliseconds(5))
         }
     }

@@ -70,7 +70,9 @@ import TrackingMQTT
         try await TestClient.with(configuration) { client in
             try await client.connected(0)
             broker.freeze()
-            let events = try await client.log.wait("a lost connection", within: .seconds(30)) { $0.disconnection != nil }
+            let events = try await client.log.wait("a lost connection", within: .seconds(30)) {
+                $0.disconnection != nil
+            }
             broker.thaw()
             #expect(events.compactMap(\.disconnection).first?.reason?.message.contains("ping") == true)
         }
