@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Runs the built programs as a user would, and ends them.
@@ -15,11 +16,11 @@ struct Programs {
 
     /// Starts a program of this package; its output goes to files, so that no pipe can fill up.
     static func start(
-        _ name: String, _ arguments: [String], environment: [String: String] = [:]
+        _ name: String, _ arguments: [String], environment: [String: String] = [:], input: String = "/dev/null"
     ) throws -> RunningProgram {
         try RunningProgram(
             executable: self.root.appending(path: ".build/debug/\(name)"), arguments: arguments,
-            environment: environment)
+            environment: environment, input: input)
     }
 
     /// Runs a program of this package to its end.
@@ -37,47 +38,48 @@ struct Programs {
     }
 }
 
-final class RunningProgram: @unchecked Sendable {  // Process is used by one test at a time.
-    private let process = Process()
+/// A program of this package while it runs; it is killed at the latest when the last reference to it goes.
+final class RunningProgram: Sendable {
+    private let process: ChildProcess
     private let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-test-\(UUID().uuidString)")
 
-    init(executable: URL, arguments: [String], environment: [String: String]) throws {
+    init(executable: URL, arguments: [String], environment: [String: String], input: String = "/dev/null") throws {
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
-        for name in ["out", "err"] {
-            _ = FileManager.default.createFile(atPath: self.folder.appending(path: name).path(), contents: nil)
-        }
-        self.process.executableURL = executable
-        self.process.arguments = arguments
-        self.process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("GODWIT_") }
-            .merging(environment) { $1 }
-        self.process.standardInput = FileHandle.nullDevice
-        self.process.standardOutput = try FileHandle(forWritingTo: self.folder.appending(path: "out"))
-        self.process.standardError = try FileHandle(forWritingTo: self.folder.appending(path: "err"))
-        try self.process.run()
+        let own = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("GODWIT_") }
+        self.process = try ChildProcess(
+            executable.path(), arguments, output: self.folder.appending(path: "out").path(),
+            errors: self.folder.appending(path: "err").path(), input: input,
+            environment: own.merging(environment) { $1 })
     }
 
     deinit {
-        if self.process.isRunning { kill(self.process.processIdentifier, SIGKILL) }
+        self.process.signal(SIGKILL)
         try? FileManager.default.removeItem(at: self.folder)
     }
 
     var output: String { self.text("out") }
+    var errors: String { self.text("err") }
 
     private func text(_ name: String) -> String {
         (try? String(contentsOf: self.folder.appending(path: name), encoding: .utf8)) ?? ""
     }
 
-    func terminate() { self.process.terminate() }
+    func terminate() { self.process.signal(SIGTERM) }
 
     /// Waits until the output has what is looked for.
-    func wait(within limit: Duration, for isThere: (String) -> Bool) async throws {
+    func wait(within limit: Duration = .seconds(20), for isThere: (String) -> Bool) async throws {
         let deadline = ContinuousClock.now.advanced(by: limit)
         while !isThere(self.output) {
             try #require(
-                ContinuousClock.now < deadline, "not seen in time: \(self.output.suffix(2000)) \(self.text("err"))")
-            await Task.yield()
+                ContinuousClock.now < deadline,
+                "not seen in time: \(self.output.suffix(2000)) \(self.errors.suffix(2000))")
             try await Task.sleep(for: .milliseconds(20))
         }
+    }
+
+    /// Waits until it has logged what is looked for.
+    func waitForLog(_ text: String, count: Int = 1, within limit: Duration = .seconds(20)) async throws {
+        try await self.wait(within: limit) { _ in self.errors.components(separatedBy: text).count > count }
     }
 
     /// Waits for the end.
@@ -85,13 +87,11 @@ final class RunningProgram: @unchecked Sendable {  // Process is used by one tes
         let deadline = ContinuousClock.now.advanced(by: limit)
         while self.process.isRunning {
             if ContinuousClock.now >= deadline {
-                kill(self.process.processIdentifier, SIGKILL)
-                Issue.record("the program did not end within \(limit): \(self.output.suffix(2000)) \(self.text("err"))")
-                break
+                self.process.signal(SIGKILL)
+                Issue.record("the program did not end within \(limit): \(self.output.suffix(2000)) \(self.errors)")
             }
             try await Task.sleep(for: .milliseconds(20))
         }
-        self.process.waitUntilExit()
-        return Programs.Result(code: self.process.terminationStatus, output: self.output, errors: self.text("err"))
+        return Programs.Result(code: self.process.exitCode ?? -1, output: self.output, errors: self.errors)
     }
 }

@@ -10,14 +10,29 @@ public final class ChildProcess: Sendable {
     public let id: Int32
     private let status = Mutex<Int32?>(nil)
 
-    /// Starts `program`; what it prints goes to the file `output`.
-    public init(_ program: String, _ arguments: [String], output: String) throws {
+    /// Starts `program`.
+    ///
+    /// - Parameters:
+    ///   - output: The file that takes what it prints.
+    ///   - errors: The file that takes what it prints as errors; `nil`: the same.
+    ///   - input: The file that it reads.
+    ///   - environment: In place of the test's own.
+    public init(
+        _ program: String, _ arguments: [String], output: String, errors: String? = nil, input: String = "/dev/null",
+        environment: [String: String]? = nil
+    ) throws {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 0, input, O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-        posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        if let errors {
+            posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        } else {
+            posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        }
+        // Whatever else the test has open is not the program's: should it be left over, it must hold no lock and no port.
+        for descriptor in Int32(3)..<256 { posix_spawn_file_actions_addclose(&actions, descriptor) }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -28,9 +43,10 @@ public final class ChildProcess: Sendable {
         posix_spawnattr_setsigdefault(&attributes, &signals)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
         let texts = ([program] + arguments).map { strdup($0) } + [nil]
-        defer { for text in texts { free(text) } }
+        let settings = (environment ?? ProcessInfo.processInfo.environment).map { strdup("\($0)=\($1)") } + [nil]
+        defer { for text in texts + settings { free(text) } }
         var id: pid_t = 0
-        let code = posix_spawn(&id, program, &actions, &attributes, texts, environ)
+        let code = posix_spawn(&id, program, &actions, &attributes, texts, settings)
         guard code == 0 else {
             throw TestSupportError("\(program) cannot be started: \(String(cString: strerror(code)))")
         }
@@ -51,6 +67,11 @@ public final class ChildProcess: Sendable {
             status = raw
             return raw
         }
+    }
+
+    /// The code it exited with, 128 and more for a signal as shells tell it; `nil` while it runs.
+    public var exitCode: Int32? {
+        self.exitStatus.map { $0 & 0x7F == 0 ? ($0 >> 8) & 0xFF : 128 + ($0 & 0x7F) }
     }
 
     /// Sends a signal, while it runs.
