@@ -25,9 +25,9 @@ struct Programs {
 
     /// Runs a program of this package to its end.
     static func run(
-        _ name: String, _ arguments: [String], environment: [String: String] = [:]
+        _ name: String, _ arguments: [String], environment: [String: String] = [:], input: String = "/dev/null"
     ) async throws -> Result {
-        try await self.start(name, arguments, environment: environment).result(within: .seconds(120))
+        try await self.start(name, arguments, environment: environment, input: input).result(within: .seconds(60))
     }
 
     /// The shared recordings; `nil` where they are absent.
@@ -38,32 +38,33 @@ struct Programs {
     }
 }
 
-/// A program of this package while it runs; it is killed at the latest when the last reference to it goes.
+/// A program of this package that runs; killed at the latest when the last reference to it goes.
 final class RunningProgram: Sendable {
     private let process: ChildProcess
     private let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-test-\(UUID().uuidString)")
 
-    init(executable: URL, arguments: [String], environment: [String: String], input: String = "/dev/null") throws {
+    init(executable: URL, arguments: [String], environment: [String: String], input: String) throws {
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
-        let own = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("GODWIT_") }
+        let inherited = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("GODWIT_") }
         self.process = try ChildProcess(
-            executable.path(), arguments, output: self.folder.appending(path: "out").path(),
-            errors: self.folder.appending(path: "err").path(), input: input,
-            environment: own.merging(environment) { $1 })
+            executable.path(), arguments, environment: inherited.merging(environment) { $1 }, input: input,
+            output: self.folder.appending(path: "out").path(), errors: self.folder.appending(path: "err").path())
     }
 
-    deinit {
-        self.process.signal(SIGKILL)
-        try? FileManager.default.removeItem(at: self.folder)
-    }
+    deinit { try? FileManager.default.removeItem(at: self.folder) }
 
+    /// Its process id.
+    var id: Int32 { self.process.id }
+    /// What it wrote to standard output so far.
     var output: String { self.text("out") }
+    /// What it wrote to standard error so far.
     var errors: String { self.text("err") }
 
     private func text(_ name: String) -> String {
         (try? String(contentsOf: self.folder.appending(path: name), encoding: .utf8)) ?? ""
     }
 
+    /// Asks it to end, as `kill` does.
     func terminate() { self.process.signal(SIGTERM) }
 
     /// Waits until the output has what is looked for.
@@ -71,27 +72,27 @@ final class RunningProgram: Sendable {
         let deadline = ContinuousClock.now.advanced(by: limit)
         while !isThere(self.output) {
             try #require(
-                ContinuousClock.now < deadline,
-                "not seen in time: \(self.output.suffix(2000)) \(self.errors.suffix(2000))")
+                ContinuousClock.now < deadline, "not seen in time: \(self.output.suffix(2000)) \(self.errors)")
             try await Task.sleep(for: .milliseconds(20))
         }
     }
 
     /// Waits until it has logged what is looked for.
-    func waitForLog(_ text: String, count: Int = 1, within limit: Duration = .seconds(20)) async throws {
-        try await self.wait(within: limit) { _ in self.errors.components(separatedBy: text).count > count }
+    func waitForLog(_ text: String, within limit: Duration = .seconds(20)) async throws {
+        try await self.wait(within: limit) { _ in self.errors.contains(text) }
     }
 
     /// Waits for the end.
     func result(within limit: Duration) async throws -> Programs.Result {
-        let deadline = ContinuousClock.now.advanced(by: limit)
-        while self.process.isRunning {
-            if ContinuousClock.now >= deadline {
-                self.process.signal(SIGKILL)
-                Issue.record("the program did not end within \(limit): \(self.output.suffix(2000)) \(self.errors)")
-            }
-            try await Task.sleep(for: .milliseconds(20))
+        do {
+            let status = try await self.process.waitForEnd(within: limit)
+            // As `waitpid` has it: the low seven bits are the signal that ended it, the next byte the exit code.
+            let code = status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
+            return Programs.Result(code: code, output: self.output, errors: self.errors)
+        } catch {
+            self.process.signal(SIGKILL)
+            throw TestSupportError(
+                "the program did not end within \(limit): \(self.output.suffix(2000)) \(self.errors)")
         }
-        return Programs.Result(code: self.process.exitCode ?? -1, output: self.output, errors: self.errors)
     }
 }

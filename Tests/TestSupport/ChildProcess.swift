@@ -10,16 +10,18 @@ public final class ChildProcess: Sendable {
     public let id: Int32
     private let status = Mutex<Int32?>(nil)
 
-    /// Starts `program`.
+    /// Starts a program.
     ///
     /// - Parameters:
-    ///   - output: The file that takes what it prints.
-    ///   - errors: The file that takes what it prints as errors; `nil`: the same.
-    ///   - input: The file that it reads.
-    ///   - environment: In place of the test's own.
+    ///   - program: Its path.
+    ///   - arguments: Without the program's name.
+    ///   - environment: Its whole environment; the test's own when `nil`.
+    ///   - input: The file that it reads as standard input.
+    ///   - output: The file that its standard output is added to.
+    ///   - errors: The file that its standard error is added to; `output` when `nil`.
     public init(
-        _ program: String, _ arguments: [String], output: String, errors: String? = nil, input: String = "/dev/null",
-        environment: [String: String]? = nil
+        _ program: String, _ arguments: [String], environment: [String: String]? = nil, input: String = "/dev/null",
+        output: String, errors: String? = nil
     ) throws {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -43,17 +45,21 @@ public final class ChildProcess: Sendable {
         posix_spawnattr_setsigdefault(&attributes, &signals)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
         let texts = ([program] + arguments).map { strdup($0) } + [nil]
-        let settings = (environment ?? ProcessInfo.processInfo.environment).map { strdup("\($0)=\($1)") } + [nil]
-        defer { for text in texts + settings { free(text) } }
+        let variables = environment.map { $0.map { strdup("\($0)=\($1)") } + [nil] }
+        defer { for text in texts + (variables ?? []) { free(text) } }
         var id: pid_t = 0
-        let code = posix_spawn(&id, program, &actions, &attributes, texts, settings)
+        let code = posix_spawn(&id, program, &actions, &attributes, texts, variables ?? environ.copied)
         guard code == 0 else {
             throw TestSupportError("\(program) cannot be started: \(String(cString: strerror(code)))")
         }
         self.id = id
     }
 
-    deinit { if self.isRunning { self.signal(SIGKILL) } }
+    deinit {
+        guard self.isRunning else { return }
+        kill(self.id, SIGKILL)
+        waitpid(self.id, nil, 0)
+    }
 
     /// Whether it has not ended yet.
     public var isRunning: Bool { self.exitStatus == nil }
@@ -67,11 +73,6 @@ public final class ChildProcess: Sendable {
             status = raw
             return raw
         }
-    }
-
-    /// The code it exited with, 128 and more for a signal as shells tell it; `nil` while it runs.
-    public var exitCode: Int32? {
-        self.exitStatus.map { $0 & 0x7F == 0 ? ($0 >> 8) & 0xFF : 128 + ($0 & 0x7F) }
     }
 
     /// Sends a signal, while it runs.
@@ -105,5 +106,14 @@ public final class ChildProcess: Sendable {
             let text = (try? String(contentsOf: output, encoding: .utf8)) ?? ""
             throw TestSupportError("\(program) \(arguments.joined(separator: " ")) failed: \(text)")
         }
+    }
+}
+
+extension UnsafeMutablePointer<UnsafeMutablePointer<CChar>?> {
+    /// The pointers up to and with the one that ends them.
+    fileprivate var copied: [UnsafeMutablePointer<CChar>?] {
+        var all: [UnsafeMutablePointer<CChar>?] = []
+        while let text = self[all.count] { all.append(text) }
+        return all + [nil]
     }
 }
