@@ -46,6 +46,20 @@ import Testing
         #expect(Set(named) == Set(folders))
     }
 
+    @Test func everyLinkOfThePagesLeadsSomewhere() throws {
+        let pages = FileManager.default.enumerator(atPath: Programs.root.appending(path: "docs").path())
+        let docs = (pages?.compactMap { $0 as? String } ?? []).filter { $0.hasSuffix(".md") }.map { "docs/\($0)" }
+        for page in docs + ["README.md", "broker/README.md", "docker/README.md"] {
+            let folder = Programs.root.appending(path: page).deletingLastPathComponent()
+            for match in try Self.text(page).matches(of: #/\]\(([^)#\s]+)(#[^)\s]*)?\)/#) {
+                let target = String(match.1)
+                guard !target.contains("://") else { continue }
+                #expect(
+                    FileManager.default.fileExists(atPath: folder.appending(path: target).path()), "\(page): \(target)")
+            }
+        }
+    }
+
     // MARK: - The commands
 
     /// The commands of every block, in their order: `make`'s targets exist, and the programs find each other.
