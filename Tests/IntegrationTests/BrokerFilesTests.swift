@@ -21,8 +21,8 @@ import TrackingMQTT
     private func start() async throws -> (MosquittoProcess, URL) {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-files-\(UUID().uuidString)")
         try FileManager.default.copyItem(at: Programs.root.appending(path: "broker"), to: folder)
-        try Self.shell("certs/generate.sh ca && certs/generate.sh server localhost 127.0.0.1", in: folder)
-        try Self.shell(
+        try await Self.shell("certs/generate.sh ca && certs/generate.sh server localhost 127.0.0.1", in: folder)
+        try await Self.shell(
             "export GODWIT_PASSWORD=pw; ./add-device dev van; ./add-device dev2 car; ./add-watcher eye van; "
                 + "./add-recorder rec; ./add-operator boss van; printf 'pw\\npw\\n' | mosquitto_passwd passwords nobody",
             in: folder)
@@ -42,16 +42,8 @@ import TrackingMQTT
         return (broker, folder)
     }
 
-    private static func shell(_ script: String, in folder: URL) throws {
-        let process = Process()
-        process.executableURL = URL(filePath: "/bin/sh")
-        process.arguments = ["-ec", script]
-        process.currentDirectoryURL = folder
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0, "\(script)")
+    private static func shell(_ script: String, in folder: URL) async throws {
+        try await ChildProcess.run("/bin/sh", ["-ec", "cd '\(folder.path())'; \(script)"])
     }
 
     private func transport(_ user: String, _ broker: MosquittoProcess, _ folder: URL) throws -> MQTTTransport {
