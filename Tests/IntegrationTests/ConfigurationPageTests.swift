@@ -14,9 +14,9 @@ import Testing
     }
 
     private static func help(_ program: String, _ subcommand: String) async throws -> [Option] {
-        let command = try Command.start(program, [subcommand, "--help"])
-        #expect(try await command.result() == 0)
-        let options = command.output.components(separatedBy: "\nOPTIONS:\n")[1]
+        let help = try await Programs.run(program, [subcommand, "--help"])
+        #expect(help.code == 0)
+        let options = help.output.components(separatedBy: "\nOPTIONS:\n")[1]
         var found: [Option] = []
         for line in options.split(separator: "\n") {
             if let match = line.firstMatch(of: #/^  (?:-\w, )?--([a-z-]+)/#) {
@@ -78,10 +78,10 @@ import Testing
             try text.replacing("/etc/godwit", with: folder.path())
                 .write(to: folder.appending(path: name), atomically: true, encoding: .utf8)
         }
-        let agent = try Command.start(
+        let agent = try await Programs.run(
             "godwit-agent", ["run", "--config", file.path(), "--broker", "mqtt://127.0.0.1:1", "--fail-fast"])
         // Everything in it was understood: what is missing is the broker.
-        #expect(try await agent.result() >> 8 == 69, "\(agent.output)")
+        #expect(agent.code == 69, "\(agent.errors)")
     }
 
     // MARK: - Coming from Ably

@@ -70,11 +70,11 @@ import Testing
         // mosquitto_sub finds the broker's port here, as a user would tell it for good.
         try "-p \(broker.port)\n".write(
             to: broker.directory.appending(path: "mosquitto_sub"), atomically: true, encoding: .utf8)
-        var started: [(line: String, command: Command)] = []
+        var started: [(line: String, command: RunningProgram)] = []
         for line in try Self.commands() {
             if line.hasPrefix("make ") {
-                let make = try self.shell("\(line) --dry-run", broker)
-                #expect(try await make.result() == 0, "\(make.output)")
+                let make = try await self.shell("\(line) --dry-run", broker).result()
+                #expect(make.code == 0, "\(make.errors)")
                 continue
             }
             let own = line.replacing("127.0.0.1:1883", with: "127.0.0.1:\(broker.port)")
@@ -90,18 +90,17 @@ import Testing
             }
         }
         for (line, command) in started.reversed() {
-            #expect(try await command.end() == 0 || line.hasPrefix("mosquitto_sub"), "\(line): \(command.output)")
+            let result = try await command.end()
+            #expect(result.code == 0 || line.hasPrefix("mosquitto_sub"), "\(line): \(result.errors)")
         }
     }
 
-    private func shell(_ command: String, _ broker: MosquittoProcess) throws -> Command {
+    private func shell(_ command: String, _ broker: MosquittoProcess) throws -> RunningProgram {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
-        return try Command(
-            "/usr/bin/env",
-            [
-                "-C", Programs.root.path(), "PATH=\(Programs.root.appending(path: ".build/debug").path()):\(path)",
-                "XDG_CONFIG_HOME=\(broker.directory.path())", "/bin/sh", "-c", command,
-            ])
+        let programs = Programs.root.appending(path: ".build/debug").path()
+        return try RunningProgram(
+            "/usr/bin/env", ["-C", Programs.root.path(), "/bin/sh", "-c", command],
+            environment: ["PATH": "\(programs):\(path)", "XDG_CONFIG_HOME": broker.directory.path()])
     }
 
     // MARK: - The examples
@@ -124,10 +123,10 @@ import Testing
         let broker = try await MosquittoProcess.start()
         let gpsd = try FakeGPSD()
         defer { gpsd.stop() }
-        let carry = try Command.start("doc-examples", ["carry", "\(broker.port)", "gpsd://127.0.0.1:\(gpsd.port)"])
+        let carry = try Programs.start("doc-examples", ["carry", "\(broker.port)", "gpsd://127.0.0.1:\(gpsd.port)"])
         let program = Programs.root.appending(path: ".build/debug/doc-examples").path()
-        let watch = try Command("/usr/bin/stdbuf", ["-oL", program, "watch", "\(broker.port)"])
-        try await watch.wait(for: "positions that move") { Set($0.split(separator: "\n")).count >= 2 }
+        let watch = try RunningProgram("/usr/bin/stdbuf", ["-oL", program, "watch", "\(broker.port)"])
+        try await watch.wait(within: .seconds(30)) { Set($0.split(separator: "\n")).count >= 2 }
         #expect(watch.output.contains("52.6"))
         try await watch.end()
         try await carry.end()

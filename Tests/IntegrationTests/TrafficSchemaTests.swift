@@ -14,24 +14,23 @@ import Testing
     ]
 
     @Test func theDocumentsAgree() async throws {
-        let check = try Command(Self.validator, [])
-        #expect(try await check.result() == 0, "\(check.output)")
+        let check = try await RunningProgram(Self.validator, []).result()
+        #expect(check.code == 0, "\(check.errors)")
     }
 
     @Test func whatTheProgramsSayIsWhatTheSchemasSay() async throws {
         let broker = try await MosquittoProcess.start()
         let capture = try await self.capture(broker)
         try await self.live(broker, capture)
-        try await capture.end()
-        let check = try Command(Self.validator, ["--traffic", capture.file.path()])
-        #expect(try await check.result() == 0, "\(check.output)")
-        let seen = check.output.split(separator: "\n").compactMap { $0.split(separator: " ").first.map(String.init) }
+        let check = try await self.validate(try await capture.end().output)
+        #expect(check.code == 0, "\(check.errors)")
+        let seen = check.lines.compactMap { $0.split(separator: " ").first.map(String.init) }
         #expect(Set(seen) == Self.kinds)
     }
 
     /// Writes down everything that passes the broker, from now on.
-    private func capture(_ broker: MosquittoProcess) async throws -> Command {
-        let capture = try Command(
+    private func capture(_ broker: MosquittoProcess) async throws -> RunningProgram {
+        let capture = try RunningProgram(
             "/usr/bin/mosquitto_sub",
             ["-p", "\(broker.port)", "-i", "capture", "-q", "1", "-t", "tracking/#", "-F", "%t\\t%p"])
         let deadline = ContinuousClock.now + .seconds(20)
@@ -43,10 +42,10 @@ import Testing
     }
 
     /// A courier near its destination whose battery sinks, a watcher that leaves, and one that dies.
-    private func live(_ broker: MosquittoProcess, _ capture: Command) async throws {
+    private func live(_ broker: MosquittoProcess, _ capture: RunningProgram) async throws {
         let battery = broker.directory.appending(path: "battery")
         try "50".write(to: battery, atomically: true, encoding: .utf8)
-        let agent = try Command.start(
+        let agent = try Programs.start(
             "godwit-agent",
             [
                 "run", "--trackable", "order:17", "--broker", broker.url, "--source", "simulate:", "--raw", "--battery",
@@ -56,7 +55,7 @@ import Testing
         try await capture.wait(for: "\"state\":\"ONLINE\"")
         try await capture.wait(for: "\"near\":true")
         let watch = ["watch", "order:17", "--broker", broker.url, "--resolution", "HIGH/100/0"]
-        let (orderly, doomed) = (try Command.start("godwit", watch), try Command.start("godwit", watch))
+        let (orderly, doomed) = (try Programs.start("godwit", watch), try Programs.start("godwit", watch))
         try await capture.wait(for: "\"subscribers\":2")
         try await capture.wait(for: "\"desiredInterval\":100,")
         try "10".write(to: battery, atomically: true, encoding: .utf8)
@@ -64,9 +63,10 @@ import Testing
         try await capture.wait(for: "\"lowBattery\":true")
         try await doomed.end(SIGKILL)
         try await capture.wait(for: "\"status\":\"offline\"")
-        #expect(try await orderly.end() == 0)
-        #expect(try await agent.end() == 0)
-        try await capture.wait(for: "the publisher's presence cleared") { text in
+        #expect(try await orderly.end().code == 0)
+        #expect(try await agent.end().code == 0)
+        // The publisher's presence, cleared.
+        try await capture.wait(within: .seconds(30)) { text in
             text.split(separator: "\n").contains { $0.contains("/publisher/") && $0.hasSuffix("\t") }
         }
     }
@@ -128,25 +128,24 @@ import Testing
     ]
 
     @Test func everyBrokenMessageIsRefusedAndUnknownMembersAreNot() async throws {
-        let check = try await self.validate(Self.good + Self.bad)
-        #expect(try await check.result() != 0)
-        for number in 1...(Self.good.count + Self.bad.count) {
-            let isRefused = check.output.contains("line \(number), ")
-            let line = (Self.good + Self.bad)[number - 1]
-            #expect(isRefused == (number > Self.good.count), "\(line)\n\(check.output)")
-        }
-    }
-
-    private func validate(_ lines: [String]) async throws -> Command {
-        let file = FileManager.default.temporaryDirectory.appending(path: "godwit-traffic-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: file) }
-        let text = lines.map { line in
+        let text = (Self.good + Self.bad).map { line in
             let space = line.firstIndex(of: " ") ?? line.endIndex
             return "tracking/\(line[..<space])\t\(line[space...].dropFirst())\n"
         }
-        try text.joined().write(to: file, atomically: true, encoding: .utf8)
-        let check = try Command(Self.validator, ["--traffic", file.path()])
-        try await check.result()
-        return check
+        let check = try await self.validate(text.joined())
+        #expect(check.code == 1)
+        for number in 1...(Self.good.count + Self.bad.count) {
+            let isRefused = check.errors.contains("line \(number), ")
+            let line = (Self.good + Self.bad)[number - 1]
+            #expect(isRefused == (number > Self.good.count), "\(line)\n\(check.errors)")
+        }
+    }
+
+    /// Holds lines of topic, tab and payload against the schemas.
+    private func validate(_ traffic: String) async throws -> Programs.Result {
+        let file = FileManager.default.temporaryDirectory.appending(path: "godwit-traffic-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try traffic.write(to: file, atomically: true, encoding: .utf8)
+        return try await RunningProgram(Self.validator, ["--traffic", file.path()]).result()
     }
 }
