@@ -64,8 +64,11 @@ final class RunningProgram: Sendable {
         (try? String(contentsOf: self.folder.appending(path: name), encoding: .utf8)) ?? ""
     }
 
+    /// Sends a signal, while it runs.
+    func signal(_ number: Int32) { self.process.signal(number) }
+
     /// Asks it to end, as `kill` does.
-    func terminate() { self.process.signal(SIGTERM) }
+    func terminate() { self.signal(SIGTERM) }
 
     /// Waits until the output has what is looked for.
     func wait(within limit: Duration = .seconds(20), for isThere: (String) -> Bool) async throws {
