@@ -1,0 +1,196 @@
+/// The bytes of the recording lane: batches of records (`history`) and what is durably stored (`ack/{recorder}`).
+public enum HistoryCodec {
+    /// Writes a batch; every record's own bytes go in as they are.
+    public static func encode(_ batch: HistoryBatch) -> [UInt8] {
+        var writer = JSONWriter(capacity: 512 + batch.records.reduce(0) { $0 + $1.payload.count + 1 })
+        writer.raw("{")
+        writer.member("batch", batch.id)
+        writer.member("stream", batch.stream.rawValue)
+        writer.member("oldest", batch.oldest)
+        if !batch.gone.isEmpty { writer.member("gone", batch.gone) }
+        writer.member("points", batch.records.filter { $0.kind == .point })
+        let others: [(StaticString, SpoolRecord.Kind)] = [("trips", .trip), ("events", .event)]
+        for (name, kind) in others {
+            let records = batch.records.filter { $0.kind == kind }
+            if !records.isEmpty { writer.member(name, records) }
+        }
+        writer.member("remaining", batch.remaining)
+        writer.member("end", batch.end)
+        writer.raw("}")
+        return writer.bytes
+    }
+
+    /// Reads a batch: its records in order of `seq`, each with the bytes it came with.
+    ///
+    /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`. A record that cannot be read is not an error of
+    ///   the batch: see ``DecodedBatch/refused``.
+    public static func decode(_ payload: some Collection<UInt8>) throws(TrackingError) -> DecodedBatch {
+        let message = try JSONObject(payload: payload)
+        var batch = HistoryBatch(
+            id: try message.required("batch") { json throws(Refusal) in
+                try json.text("a string of 1 to 64 bytes") { (1...64).contains($0.utf8.count) ? $0 : nil }
+            },
+            stream: try message.required("stream") { json throws(Refusal) in try json.stream() },
+            oldest: try message.required("oldest") { json throws(Refusal) in try json.seq() })
+        batch.gone = try message.optional("gone") { json throws(Refusal) in try json.gone() } ?? []
+        batch.remaining =
+            try message.optional("remaining") { json throws(Refusal) in try json.integer(0...WireLimits.greatest) } ?? 0
+        batch.end = try message.optional("end") { json throws(Refusal) in
+            UInt64(try json.integer(0...WireLimits.greatest))
+        }
+        var decoded = DecodedBatch(batch: batch, refused: [])
+        let lists: [(StaticString, SpoolRecord.Kind)] = [("points", .point), ("trips", .trip), ("events", .event)]
+        for (name, kind) in lists {
+            let elements = try message.optional(name) { json throws(Refusal) in try json.elements() } ?? []
+            for (index, bytes) in elements.enumerated() { decoded.take(bytes, kind, "\(name)[\(index)]") }
+        }
+        decoded.batch.records.sort { $0.seq < $1.seq }
+        return decoded
+    }
+
+    /// Writes an acknowledgement; streams in the order of their names.
+    public static func encode(_ acknowledgement: Acknowledgement) -> [UInt8] {
+        var writer = JSONWriter(capacity: 256)
+        writer.raw(#"{"streams":{"#)
+        for (stream, seq) in acknowledgement.streams.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            writer.separate()
+            writer.text(stream.rawValue)
+            writer.raw(":")
+            writer.digits(seq, decimals: 0)
+        }
+        writer.raw("}}")
+        return writer.bytes
+    }
+
+    /// Reads an acknowledgement; of more than ``Acknowledgement/maximumStreams`` streams some are passed over.
+    ///
+    /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
+    public static func decodeAcknowledgement(
+        _ payload: some Collection<UInt8>
+    ) throws(TrackingError) -> Acknowledgement {
+        let message = try JSONObject(payload: payload)
+        return Acknowledgement(
+            streams: try message.required("streams") { json throws(Refusal) in try json.acknowledgedStreams() })
+    }
+}
+
+/// A batch as it was read.
+public struct DecodedBatch: Hashable, Sendable {
+    /// The batch, with the records that can be read.
+    public var batch: HistoryBatch
+    /// What cannot be read: its bytes, its number where that can be read, and why.
+    public var refused: [RefusedRecord]
+
+    /// A record that cannot be read.
+    public struct RefusedRecord: Hashable, Sendable {
+        /// Its number, where it has a readable one.
+        public var seq: UInt64?
+        /// As it came.
+        public var payload: [UInt8]
+        /// Why.
+        public var reason: TrackingError
+    }
+
+    fileprivate mutating func take(_ bytes: [UInt8], _ kind: SpoolRecord.Kind, _ name: String) {
+        do throws(TrackingError) {
+            self.batch.records.append(try Self.record(bytes, kind))
+        } catch {
+            let reason = TrackingError(error.code, "\(name): \(error.message)")
+            self.refused.append(RefusedRecord(seq: Self.seq(bytes, kind), payload: bytes, reason: reason))
+        }
+    }
+
+    private static func record(_ bytes: [UInt8], _ kind: SpoolRecord.Kind) throws(TrackingError) -> SpoolRecord {
+        switch kind {
+        case .point:
+            let point = try LocationCodec.decodeFeature(bytes)
+            guard let seq = point.seq else { throw TrackingError(.invalidPayload, "properties.seq is missing") }
+            return SpoolRecord(seq: seq, time: point.time, kind: kind, tripID: point.tripID, payload: bytes)
+        case .event:
+            let event = try MessageCodec.decodeEvent(bytes)
+            return SpoolRecord(seq: event.seq, time: event.time, kind: kind, payload: bytes)
+        case .trip:
+            let trip = try MessageCodec.decodeTrip(bytes)
+            return SpoolRecord(seq: trip.seq, time: trip.end ?? trip.start, kind: kind, tripID: trip.id, payload: bytes)
+        }
+    }
+
+    /// The number of a record that cannot be read as a whole.
+    private static func seq(_ bytes: [UInt8], _ kind: SpoolRecord.Kind) -> UInt64? {
+        guard let record = try? JSONObject(payload: bytes) else { return nil }
+        let owner = kind == .point ? try? record.object("properties", .message) : record
+        return try? owner?.optional("seq") { json throws(Refusal) in try json.seq() }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func member(_ name: StaticString, _ ranges: [ClosedRange<UInt64>]) {
+        self.name(name)
+        self.raw("[")
+        for range in ranges {
+            self.separate()
+            self.raw("[")
+            self.digits(range.lowerBound, decimals: 0)
+            self.raw(",")
+            self.digits(range.upperBound, decimals: 0)
+            self.raw("]")
+        }
+        self.raw("]")
+    }
+
+    fileprivate mutating func member(_ name: StaticString, _ records: [SpoolRecord]) {
+        self.name(name)
+        self.raw("[")
+        for record in records {
+            self.separate()
+            record.payload.withUnsafeBufferPointer { self.raw($0) }
+        }
+        self.raw("]")
+    }
+}
+
+extension JSONScanner {
+    fileprivate mutating func seq() throws(Refusal) -> UInt64 {
+        UInt64(try self.integer(1...WireLimits.greatest))
+    }
+
+    fileprivate mutating func gone() throws(Refusal) -> [ClosedRange<UInt64>] {
+        var ranges: [ClosedRange<UInt64>] = []
+        try self.beginArray()
+        while try self.nextElement() {
+            var bounds: [UInt64] = []
+            try self.beginArray()
+            while try self.nextElement() { bounds.append(try self.seq()) }
+            guard bounds.count == 2, bounds[0] <= bounds[1] else {
+                throw self.mismatch("ranges of two numbers, the lower first", found: "something else")
+            }
+            ranges.append(bounds[0]...bounds[1])
+        }
+        return ranges
+    }
+
+    /// The bytes of each element of an array.
+    fileprivate mutating func elements() throws(Refusal) -> [[UInt8]] {
+        var elements: [[UInt8]] = []
+        try self.beginArray()
+        while try self.nextElement() {
+            _ = self.peek()
+            let start = self.position
+            try self.skipValue()
+            elements.append(Array(self.read(since: start)))
+        }
+        return elements
+    }
+
+    fileprivate mutating func acknowledgedStreams() throws(Refusal) -> [StreamID: UInt64] {
+        var streams: [StreamID: UInt64] = [:]
+        try self.beginObject()
+        while try self.nextMember() {
+            let name = self.key.text
+            let seq = UInt64(try self.integer(0...WireLimits.greatest))
+            guard let stream = StreamID(name), streams.count < Acknowledgement.maximumStreams else { continue }
+            streams[stream] = seq
+        }
+        return streams
+    }
+}

@@ -1,0 +1,125 @@
+/// A set of record numbers, exact, held as ranges: its size depends on the number of gaps, not of numbers.
+public struct SeqSet: Hashable, Sendable {
+    /// The numbers: disjoint, not touching, ascending.
+    public private(set) var ranges: [ClosedRange<UInt64>] = []
+    /// How many numbers it holds.
+    public private(set) var count = 0
+
+    /// Makes an empty set.
+    public init() {}
+
+    /// Makes a set of these ranges, in any order, overlapping or not.
+    public init(_ ranges: some Sequence<ClosedRange<UInt64>>) {
+        for range in ranges { self.insert(range) }
+    }
+
+    /// Whether it holds nothing.
+    public var isEmpty: Bool { self.ranges.isEmpty }
+    /// The lowest number.
+    public var first: UInt64? { self.ranges.first?.lowerBound }
+    /// The highest number.
+    public var last: UInt64? { self.ranges.last?.upperBound }
+
+    /// Whether it holds `seq`. Costs O(log n) in the number of ranges.
+    public func contains(_ seq: UInt64) -> Bool {
+        let place = self.firstEnding(atOrAbove: seq)
+        return place < self.ranges.count && self.ranges[place].contains(seq)
+    }
+
+    /// Adds one number.
+    public mutating func insert(_ seq: UInt64) { self.insert(seq...seq) }
+
+    /// Adds a range.
+    public mutating func insert(_ range: ClosedRange<UInt64>) {
+        // Touching ranges become one: those that end just below or begin just above are joined as well.
+        let low = self.firstEnding(atOrAbove: range.lowerBound == 0 ? 0 : range.lowerBound - 1)
+        var high = low
+        var joined = range
+        while high < self.ranges.count,
+            range.upperBound == .max || self.ranges[high].lowerBound <= range.upperBound + 1
+        {
+            let other = self.ranges[high]
+            joined = min(joined.lowerBound, other.lowerBound)...max(joined.upperBound, other.upperBound)
+            self.count -= Self.size(other)
+            high += 1
+        }
+        self.ranges.replaceSubrange(low..<high, with: CollectionOfOne(joined))
+        self.count += Self.size(joined)
+    }
+
+    /// Adds all of another set.
+    public mutating func formUnion(_ other: SeqSet) { for range in other.ranges { self.insert(range) } }
+
+    /// Takes a range out.
+    public mutating func remove(_ range: ClosedRange<UInt64>) {
+        let low = self.firstEnding(atOrAbove: range.lowerBound)
+        var high = low
+        var left: [ClosedRange<UInt64>] = []
+        while high < self.ranges.count, self.ranges[high].lowerBound <= range.upperBound {
+            let other = self.ranges[high]
+            self.count -= Self.size(other)
+            if other.lowerBound < range.lowerBound { left.append(other.lowerBound...(range.lowerBound - 1)) }
+            if other.upperBound > range.upperBound { left.append((range.upperBound + 1)...other.upperBound) }
+            high += 1
+        }
+        for part in left { self.count += Self.size(part) }
+        self.ranges.replaceSubrange(low..<high, with: left)
+    }
+
+    /// Takes all of another set out.
+    public mutating func subtract(_ other: SeqSet) { for range in other.ranges { self.remove(range) } }
+
+    /// What both hold.
+    public func intersection(_ other: SeqSet) -> SeqSet {
+        var outside = self
+        outside.subtract(other)
+        var both = self
+        both.subtract(outside)
+        return both
+    }
+
+    /// The numbers up to and with `seq`.
+    public func through(_ seq: UInt64) -> SeqSet {
+        var part = self
+        if seq < .max { part.remove((seq + 1)...UInt64.max) }
+        return part
+    }
+
+    /// The lowest numbers, at most `count` of them.
+    public func prefix(_ count: Int) -> SeqSet {
+        var part = SeqSet()
+        for range in self.ranges {
+            let room = count - part.count
+            guard room > 0 else { break }
+            part.insert(range.lowerBound...min(range.upperBound, range.lowerBound + UInt64(room) - 1))
+        }
+        return part
+    }
+
+    /// The ranges between `bounds` that are not in the set, ascending, at most `limit` of them.
+    public func gaps(in bounds: ClosedRange<UInt64>, limit: Int = .max) -> [ClosedRange<UInt64>] {
+        var gaps: [ClosedRange<UInt64>] = []
+        var next = bounds.lowerBound
+        for range in self.ranges[self.firstEnding(atOrAbove: bounds.lowerBound)...] {
+            guard range.lowerBound <= bounds.upperBound, gaps.count < limit else { break }
+            if range.lowerBound > next { gaps.append(next...(range.lowerBound - 1)) }
+            guard range.upperBound < bounds.upperBound else { return gaps }
+            next = range.upperBound + 1
+        }
+        if gaps.count < limit { gaps.append(next...bounds.upperBound) }
+        return gaps
+    }
+
+    private static func size(_ range: ClosedRange<UInt64>) -> Int { Int(range.upperBound - range.lowerBound) + 1 }
+
+    /// The first range that does not end below `seq`.
+    private func firstEnding(atOrAbove seq: UInt64) -> Int {
+        var low = 0
+        var high = self.ranges.count
+        while low < high {
+            let middle = (low + high) / 2
+            if self.ranges[middle].upperBound < seq { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}

@@ -1,0 +1,67 @@
+/// One record of a device's log: a captured point, a version of a trip, or an event, as it will be sent.
+public struct SpoolRecord: Hashable, Sendable {
+    /// What the record is; the raw values are those of the log's files.
+    public enum Kind: UInt8, Hashable, Sendable, CaseIterable {
+        /// A GeoJSON Feature.
+        case point = 0
+        /// A version of a trip.
+        case trip = 1
+        /// An event.
+        case event = 2
+    }
+
+    /// Its number in its stream, from 1.
+    public var seq: UInt64
+    /// The time of the fix or of what happened; order is by `seq` alone.
+    public var time: UnixTime
+    /// What it is.
+    public var kind: Kind
+    /// The trip it belongs to.
+    public var tripID: String?
+    /// The record's own JSON, written once: a retry sends the same bytes.
+    public var payload: [UInt8]
+
+    /// Makes a record.
+    public init(seq: UInt64, time: UnixTime, kind: Kind, tripID: String? = nil, payload: [UInt8]) {
+        self.seq = seq
+        self.time = time
+        self.kind = kind
+        self.tripID = tripID
+        self.payload = payload
+    }
+
+    /// A 64-bit checksum (FNV-1a) over stream, seq, time, kind, trip and payload: any change of a single byte changes it.
+    public func checksum(in stream: StreamID) -> UInt64 {
+        var sum = FNV1a()
+        sum.add(stream.rawValue.utf8)
+        sum.add(0)
+        sum.add(number: self.seq)
+        sum.add(number: self.time.seconds.bitPattern)
+        sum.add(self.kind.rawValue)
+        sum.add((self.tripID ?? "").utf8)
+        sum.add(0)
+        sum.add(self.payload)
+        return sum.value
+    }
+}
+
+/// Fowler, Noll and Vo's hash FNV-1a of 64 bits (RFC 9923).
+struct FNV1a {
+    private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
+
+    mutating func add(_ byte: UInt8) { self.value = (self.value ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+
+    mutating func add(_ bytes: some Sequence<UInt8>) { for byte in bytes { self.add(byte) } }
+
+    mutating func add(_ bytes: [UInt8]) {
+        bytes.withUnsafeBufferPointer { buffer in
+            var value = self.value
+            for byte in buffer { value = (value ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+            self.value = value
+        }
+    }
+
+    mutating func add(number: UInt64) {
+        for shift in stride(from: 0, to: 64, by: 8) { self.add(UInt8(truncatingIfNeeded: number >> UInt64(shift))) }
+    }
+}

@@ -1,0 +1,154 @@
+/// What happens to the log and around it.
+extension SpoolStateMachine {
+    // MARK: - The log
+
+    /// These records are on disk now.
+    public mutating func appended(_ seqs: SeqSet, now: MonotonicTime) -> [Action] {
+        self.streams[self.streams.count - 1].appended(seqs, now: now)
+        return self.progress(now: now)
+    }
+
+    /// These records could not be written; they are declared gone.
+    public mutating func appendFailed(_ seqs: SeqSet) {
+        self.streams[self.streams.count - 1].givenUp(seqs)
+    }
+
+    /// The log let these go unsent, to keep to its limits.
+    public mutating func dropped(_ seqs: SeqSet, of stream: StreamID, now: MonotonicTime) -> [Action] {
+        guard let place = self.place(of: stream) else { return [] }
+        let before = self.streams[place].stored.count
+        self.streams[place].removed(seqs)
+        let count = before - self.streams[place].stored.count
+        self.dropped += count
+        self.droppedUntold += count
+        return self.progress(now: now)
+    }
+
+    /// What ``Action/read(_:_:maximumBytes:)`` found; `missing` were damaged or are not there.
+    public mutating func loaded(
+        _ records: [SpoolRecord], missing: SeqSet, now: MonotonicTime
+    ) -> [Action] {
+        guard case .reading(let stream, _) = self.phase, let place = self.place(of: stream) else { return [] }
+        self.phase = .idle
+        self.streams[place].removed(missing)
+        // Some may have become safe while they were read.
+        let wanted = records.filter { self.streams[place].pending.contains($0.seq) }
+        if !wanted.isEmpty {
+            self.attempt = Attempt(id: UUIDText.random(using: &self.random), stream: stream, records: wanted)
+        }
+        return self.progress(now: now)
+    }
+
+    // MARK: - The live lane
+
+    /// An update with these records of the current stream went out.
+    public mutating func sentLive(_ seqs: SeqSet) { self.streams[self.streams.count - 1].sentLive(seqs) }
+
+    /// The broker took them.
+    public mutating func takenLive(_ seqs: SeqSet, now: MonotonicTime) -> [Action] {
+        let place = self.streams.count - 1
+        self.streams[place].liveEnded(seqs)
+        return self.taken(seqs, at: place, now: now) + self.progress(now: now)
+    }
+
+    /// The broker did not take them: they wait for the recording lane.
+    public mutating func failedLive(_ seqs: SeqSet, now: MonotonicTime) -> [Action] {
+        self.streams[self.streams.count - 1].liveEnded(seqs)
+        return self.progress(now: now)
+    }
+
+    // MARK: - The connection
+
+    /// Records may be sent from now on.
+    public mutating func opened(now: MonotonicTime) -> [Action] {
+        self.isOpen = true
+        self.isTopicAllowed = false
+        // A new connection is a new chance: waits begin anew.
+        self.lastWait = nil
+        if case .waiting = self.phase { self.phase = .idle }
+        return self.progress(now: now)
+    }
+
+    /// Records can not be sent any more: what was in flight is lost with the connection.
+    public mutating func closed(now: MonotonicTime) -> [Action] {
+        guard self.isOpen else { return [] }
+        self.isOpen = false
+        guard case .inFlight(let isProbe) = self.phase else { return [] }
+        self.phase = .idle
+        guard !isProbe else { return [] }
+        self.attempt?.disconnections += 1
+        guard let attempt = self.attempt, attempt.disconnections >= Self.maximumDisconnections else { return [] }
+        let error = TrackingError(
+            .refused, "the broker ended the connection \(Self.maximumDisconnections) times on this record")
+        return self.refusedForGood(attempt, error, now: now)
+    }
+
+    /// The broker answered the batch in flight: `nil` when it took it.
+    public mutating func answered(_ refusal: TrackingError?, now: MonotonicTime) -> [Action] {
+        guard case .inFlight(let isProbe) = self.phase else { return [] }
+        self.phase = .idle
+        switch (refusal, isProbe) {
+        case (nil, true):
+            self.isTopicAllowed = true
+            self.isProbing = false
+        case (nil, false):
+            return self.batchTaken(now: now) + self.progress(now: now)
+        case (_?, true):
+            return self.wait(now: now)
+        case (let refusal?, false):
+            return self.batchRefused(refusal, now: now)
+        }
+        return self.progress(now: now)
+    }
+
+    /// A recorder tells what is durably stored.
+    public mutating func acknowledged(
+        by recorder: ClientID, _ acknowledgement: Acknowledgement, now: MonotonicTime
+    ) -> [Action] {
+        guard self.configuration.recorders.contains(recorder) else { return [] }
+        var actions: [Action] = []
+        for (stream, seq) in acknowledgement.streams {
+            guard let place = self.place(of: stream), seq <= self.streams[place].last else { continue }
+            let before = self.acknowledged[recorder]?[stream] ?? 0
+            self.acknowledged[recorder, default: [:]][stream] = seq
+            if seq < before {
+                // Believed: what is still there goes again, and what is not is declared gone.
+                self.streams[place].sendAgain(above: seq, now: now)
+                self.streams[place].needsDeclaration = true
+            }
+            actions += self.removeSafe(at: place)
+        }
+        return actions + self.progress(now: now)
+    }
+
+    // MARK: - Time and the user
+
+    /// The deadline came.
+    public mutating func timerFired(now: MonotonicTime) -> [Action] {
+        for index in self.streams.indices { self.streams[index].resend(now: now) }
+        if case .waiting(let until) = self.phase, until <= now { self.phase = .idle }
+        return self.progress(now: now)
+    }
+
+    /// Send a batch now, whatever waits; joins the one in flight.
+    public mutating func sendNow(now: MonotonicTime) -> [Action] {
+        if case .inFlight = self.phase { return [] }  // that one is it
+        self.isOneBatchUrgent = true
+        return self.progress(now: now)
+    }
+
+    /// Send everything that waits.
+    public mutating func flush(now: MonotonicTime) -> [Action] {
+        for index in self.streams.indices { self.streams[index].hurry(through: self.streams[index].last) }
+        return self.progress(now: now)
+    }
+
+    /// The user chose otherwise: waits begin anew.
+    public mutating func configure(_ configuration: Configuration, now: MonotonicTime) -> [Action] {
+        self.configuration = configuration
+        self.limit = configuration.batchSize
+        self.lastWait = nil
+        if case .waiting = self.phase { self.phase = .idle }
+        return self.streams.indices.flatMap { self.removeSafe(at: $0) } + self.progress(now: now)
+    }
+}

@@ -1,0 +1,176 @@
+/// Which batch is next, and what its answer means.
+extension SpoolStateMachine {
+    /// Starts what can be started now.
+    mutating func progress(now: MonotonicTime) -> [Action] {
+        var actions = self.tellDropped() + self.forgetDone()
+        guard self.isOpen, self.phase == .idle else { return actions }
+        if self.isProbing || (self.attempt?.disconnections ?? 0 > 0 && !self.isTopicAllowed) {
+            // A batch that was followed by a disconnect goes again only on a connection that is seen to work.
+            actions.append(self.probe())
+        } else if let attempt = self.attempt {
+            actions.append(self.publish(attempt))
+        } else if let next = self.nextReading(now: now) {
+            self.phase = .reading(next.stream, next.seqs)
+            actions.append(.read(next.stream, next.seqs, maximumBytes: self.configuration.batchBytes))
+        } else if let place = self.streams.firstIndex(where: { $0.needsDeclaration && $0.ready.isEmpty }) {
+            let attempt = Attempt(
+                id: UUIDText.random(using: &self.random), stream: self.streams[place].id, records: [])
+            self.attempt = attempt
+            actions.append(self.publish(attempt))
+        }
+        return actions
+    }
+
+    /// The records of the next batch: of the oldest stream in which some are due.
+    private mutating func nextReading(now: MonotonicTime) -> (stream: StreamID, seqs: SeqSet)? {
+        for stream in self.streams {
+            let ready = stream.ready
+            guard !ready.isEmpty, self.isDue(ready, of: stream, now: now) else { continue }
+            self.isOneBatchUrgent = false
+            return (stream.id, ready.prefix(self.limit))
+        }
+        return nil
+    }
+
+    private func isDue(_ ready: SeqSet, of stream: SpoolStream, now: MonotonicTime) -> Bool {
+        if self.isOneBatchUrgent || ready.first ?? .max <= stream.urgentThrough { return true }
+        // Nothing goes by itself where the user wants to say when.
+        guard let window = self.configuration.batchWindow else { return false }
+        if ready.count >= self.configuration.batchSize || stream.isEnded { return true }
+        guard let since = stream.waitingSince else { return false }
+        return since.advanced(by: window) <= now
+    }
+
+    private mutating func publish(_ attempt: Attempt) -> Action {
+        self.phase = .inFlight(isProbe: false)
+        return .publish(self.batch(attempt.id, attempt.stream, attempt.records))
+    }
+
+    private mutating func probe() -> Action {
+        self.phase = .inFlight(isProbe: true)
+        let stream = self.attempt?.stream ?? self.streams[self.streams.count - 1].id
+        return .publish(self.batch(UUIDText.random(using: &self.random), stream, []))
+    }
+
+    /// A batch with what is current about its stream: what was lost, what waits, whether more will come.
+    private func batch(_ id: String, _ stream: StreamID, _ records: [SpoolRecord]) -> HistoryBatch {
+        var batch = HistoryBatch(id: id, stream: stream, oldest: 1, records: records)
+        guard let place = self.place(of: stream) else { return batch }
+        let state = self.streams[place]
+        // A record that was let go while its batch waited is in the batch all the same.
+        batch.oldest = min(state.oldest, records.first?.seq ?? .max)
+        let reach = records.last?.seq ?? state.last
+        if batch.oldest <= reach {
+            var there = state.stored
+            for record in records { there.insert(record.seq) }
+            batch.gone = there.gaps(in: batch.oldest...reach, limit: Self.maximumGoneRanges)
+        }
+        batch.remaining = max(0, state.pending.count - records.count)
+        batch.end = state.isEnded ? state.last : nil
+        return batch
+    }
+
+    // MARK: - Answers
+
+    mutating func batchTaken(now: MonotonicTime) -> [Action] {
+        guard let attempt = self.attempt else { return [] }
+        self.attempt = nil
+        self.lastWait = nil
+        self.limit = min(self.configuration.batchSize, self.limit * 2)
+        guard let place = self.place(of: attempt.stream) else { return [] }
+        self.streams[place].needsDeclaration = false
+        let actions = self.taken(attempt.seqs, at: place, now: now)
+        // A queue that is being worked off has waited already; what is left behind its last batch waits anew.
+        if self.streams[place].ready.count < self.configuration.batchSize {
+            self.streams[place].windowRestarted(now: now)
+        }
+        return actions
+    }
+
+    /// The broker took these records of the stream at `place`.
+    mutating func taken(_ seqs: SeqSet, at place: Int, now: MonotonicTime) -> [Action] {
+        let there = seqs.intersection(self.streams[place].stored)
+        guard !there.isEmpty else { return [] }
+        guard self.configuration.recorders.isEmpty else {
+            self.streams[place].taken(there, until: now.advanced(by: self.configuration.acknowledgementWait))
+            return self.removeSafe(at: place)
+        }
+        self.streams[place].removed(there)
+        self.done += there.count
+        return [.remove(self.streams[place].id, there)]
+    }
+
+    /// Lets go what every recorder has.
+    mutating func removeSafe(at place: Int) -> [Action] {
+        guard !self.configuration.recorders.isEmpty else { return [] }
+        let stream = self.streams[place].id
+        let through = self.configuration.recorders.map { self.acknowledged[$0]?[stream] ?? 0 }.min() ?? 0
+        let safe = self.streams[place].stored.through(through)
+        guard !safe.isEmpty else { return [] }
+        self.streams[place].removed(safe)
+        self.done += safe.count
+        return [.remove(stream, safe)]
+    }
+
+    mutating func batchRefused(_ refusal: TrackingError, now: MonotonicTime) -> [Action] {
+        guard let attempt = self.attempt, !attempt.records.isEmpty else { return self.wait(now: now) }
+        if refusal.code == .payloadTooLarge || (refusal.code == .notAuthorized && self.isTopicAllowed) {
+            return self.refusedForGood(attempt, refusal, now: now) + self.progress(now: now)
+        }
+        // The broker may forbid the topic, or what this batch says: an empty one tells which.
+        self.isProbing = refusal.code == .notAuthorized
+        return self.wait(now: now)
+    }
+
+    /// Half of it is tried by itself, down to the one record that is refused.
+    mutating func refusedForGood(_ attempt: Attempt, _ refusal: TrackingError, now: MonotonicTime) -> [Action] {
+        self.attempt = nil
+        guard attempt.records.count == 1, let seq = attempt.records.first?.seq else {
+            self.limit = max(1, attempt.records.count / 2)
+            if let place = self.place(of: attempt.stream) { self.streams[place].hurry(through: attempt.seqs.last ?? 0) }
+            return []
+        }
+        self.quarantined += 1
+        if let place = self.place(of: attempt.stream) { self.streams[place].removed(SeqSet([seq...seq])) }
+        return [.quarantine(attempt.stream, seq, refusal)]
+    }
+
+    /// The same batch again, after a wait that doubles, with jitter, up to the longest.
+    mutating func wait(now: MonotonicTime) -> [Action] {
+        let wait = min((self.lastWait ?? .milliseconds(500)) * 2, self.configuration.longestWait)
+        self.lastWait = wait
+        let jitter = Double.random(in: 0.5...1, using: &self.random)
+        self.phase = .waiting(until: now.advanced(by: wait * jitter))
+        return []
+    }
+
+    // MARK: - Ends
+
+    private mutating func forgetDone() -> [Action] {
+        let done = self.streams.filter { stream in
+            stream.isDone && self.attempt?.stream != stream.id && !self.isReading(stream.id)
+        }
+        guard !done.isEmpty else { return [] }
+        let names = Set(done.map(\.id))
+        self.streams.removeAll { names.contains($0.id) }
+        for recorder in self.acknowledged.keys {
+            for name in names { self.acknowledged[recorder]?[name] = nil }
+        }
+        return done.map { .forget($0.id) }
+    }
+
+    private func isReading(_ stream: StreamID) -> Bool {
+        if case .reading(stream, _) = self.phase { true } else { false }
+    }
+
+    /// Once an outage: when the connection is back, or at once where it stands.
+    private mutating func tellDropped() -> [Action] {
+        if self.isOpen, self.unsent == 0, self.droppedUntold == 0 { self.hasToldDropped = false }
+        guard self.isOpen, self.droppedUntold > 0, !self.hasToldDropped else { return [] }
+        defer { self.droppedUntold = 0 }
+        self.hasToldDropped = true
+        return [.tellDropped(self.droppedUntold)]
+    }
+
+    func place(of stream: StreamID) -> Int? { self.streams.firstIndex { $0.id == stream } }
+}

@@ -1,0 +1,137 @@
+/// Decides, for one trackable, what of its log goes next on the recording lane, in which batch, and what an answer means.
+///
+/// It knows the numbers of the records, not their contents: its size depends on gaps, not on the length of the queue. One
+/// batch is in flight at a time; older streams drain before younger ones. Touches no disk, no connection, no clock.
+public struct SpoolStateMachine: Sendable {
+    /// What the user chooses.
+    public struct Configuration: Hashable, Sendable {
+        /// The most records in a batch, 1…10,000; when so many wait they go at once.
+        public var batchSize = 200
+        /// How long less than a batch waits for company; `nil` never sends by itself.
+        public var batchWindow: Duration? = .seconds(20)
+        /// The most bytes of records in a batch.
+        public var batchBytes = 112_000
+        /// Who must acknowledge a record before it may leave the device; empty: the broker's word is enough.
+        public var recorders: Set<ClientID> = []
+        /// How long a record that the broker took waits for the recorders before it is sent again.
+        public var acknowledgementWait: Duration = .seconds(30)
+        /// The longest wait before a refused batch is tried again.
+        public var longestWait: Duration = .seconds(60)
+
+        /// Makes a configuration with the defaults above.
+        public init() {}
+    }
+
+    /// What is to be done.
+    public enum Action: Hashable, Sendable {
+        /// Read these records of a stream, as many of the first as have `maximumBytes` together, and tell ``loaded(_:missing:now:)``.
+        case read(StreamID, SeqSet, maximumBytes: Int)
+        /// Publish this on `history`, and tell what came of it.
+        case publish(HistoryBatch)
+        /// These records are safe: they may leave the disk.
+        case remove(StreamID, SeqSet)
+        /// This record is refused for good: set it aside, with the reason.
+        case quarantine(StreamID, UInt64, TrackingError)
+        /// Nothing of this stream is left, and everybody was told: forget it.
+        case forget(StreamID)
+        /// Tell everyone, once an outage: so many records were dropped unsent, to keep to the limits.
+        case tellDropped(Int)
+    }
+
+    /// Where the next batch stands.
+    enum Phase: Hashable, Sendable {
+        /// Nothing is under way. Can transition to: `reading`, `inFlight`.
+        case idle
+        /// Records are being read. Can transition to: `idle`, `inFlight`.
+        case reading(StreamID, SeqSet)
+        /// The broker has it, or an empty one that tells whether the topic is allowed. Can transition to: `idle`, `waiting`.
+        case inFlight(isProbe: Bool)
+        /// It was refused or lost and goes again, the same. Can transition to: `inFlight`.
+        case waiting(until: MonotonicTime)
+    }
+
+    /// A batch as it was first sent.
+    struct Attempt: Hashable, Sendable {
+        var id: String
+        var stream: StreamID
+        var records: [SpoolRecord]
+        /// How often the connection ended on it, running.
+        var disconnections = 0
+        var seqs: SeqSet { SeqSet(self.records.map { $0.seq...$0.seq }) }
+    }
+
+    /// A batch that ends the connection so often, running, is taken for refused (`protocol.md`, "A refusal may look like success").
+    static let maximumDisconnections = 3
+    /// The most ranges of lost records declared in one batch.
+    static let maximumGoneRanges = 200
+
+    var configuration: Configuration
+    var random: SplitMix64
+    /// Oldest first; the last one is being written, unless it ended.
+    var streams: [SpoolStream] = []
+    var phase = Phase.idle
+    var attempt: Attempt?
+    /// How many records the next batch may have: halved by a refusal, doubled by a success.
+    var limit: Int
+    var lastWait: Duration?
+    /// Whether records may be sent now: connected, present, not held back by the broker's rules.
+    var isOpen = false
+    /// Whether the next batch is an empty one, that tells whether the broker forbids the topic or what a batch says.
+    var isProbing = false
+    /// Whether the broker took an empty batch on this connection.
+    var isTopicAllowed = false
+    /// How far each recorder has acknowledged.
+    var acknowledged: [ClientID: [StreamID: UInt64]] = [:]
+    /// Whether one batch is asked for, whatever waits.
+    var isOneBatchUrgent = false
+    /// Dropped and not told yet.
+    var droppedUntold = 0
+    /// Whether this outage's loss was told.
+    var hasToldDropped = false
+    /// How many records were dropped to keep to the limits, since the start.
+    public internal(set) var dropped = 0
+    /// How many records were set aside, since the start.
+    public internal(set) var quarantined = 0
+    /// How many records the broker or the recorders took over for good, since the start.
+    public internal(set) var done = 0
+
+    /// Takes over what a log holds.
+    ///
+    /// - Parameters:
+    ///   - streams: What is on disk, oldest first.
+    ///   - current: The stream that is written from now on; one of `streams`, or a new one.
+    ///   - seed: What batch ids and waits are drawn from.
+    public init(
+        configuration: Configuration, streams: [StoredStream], current: StreamID, seed: UInt64, now: MonotonicTime
+    ) {
+        self.configuration = configuration
+        self.random = SplitMix64(seed: seed)
+        self.limit = configuration.batchSize
+        self.streams = streams.filter { $0.id != current }.map { SpoolStream($0, isEnded: true, now: now) }
+        let own = streams.first { $0.id == current } ?? StoredStream(id: current)
+        self.streams.append(SpoolStream(own, isEnded: false, now: now))
+    }
+
+    /// When something is to happen by itself; `nil` when never.
+    public var nextDeadline: MonotonicTime? {
+        var deadlines = self.streams.compactMap(\.resendDeadline)
+        switch self.phase {
+        case .waiting(let until): if self.isOpen { deadlines.append(until) }
+        case .idle:
+            if self.isOpen, let window = self.configuration.batchWindow {
+                deadlines += self.streams.compactMap { stream in
+                    stream.hasReady ? stream.waitingSince?.advanced(by: window) : nil
+                }
+            }
+        case .reading, .inFlight: break
+        }
+        return deadlines.min()
+    }
+
+    /// How many records are on disk.
+    public var queued: Int { self.streams.reduce(0) { $0 + $1.stored.count } }
+    /// How many of them the broker has not taken, as far as is known.
+    public var unsent: Int { self.streams.reduce(0) { $0 + $1.pending.count } }
+    /// Whether everything is safe and nothing is under way.
+    public var isDrained: Bool { self.queued == 0 && self.phase == .idle }
+}

@@ -1,0 +1,111 @@
+import Testing
+import TrackingCore
+
+/// A log, a broker and recorders around the machine: what it asks for is done at once, what it said is remembered.
+struct SpoolBench {
+    var machine: SpoolStateMachine
+    var now = MonotonicTime(.zero)
+    let current: StreamID
+    /// What is on disk.
+    var disk: [StreamID: [UInt64: SpoolRecord]] = [:]
+    /// Every batch, in the order in which it was published.
+    var batches: [HistoryBatch] = []
+    var removed: [StreamID: Set<UInt64>] = [:]
+    var quarantined: [UInt64] = []
+    var forgotten: [StreamID] = []
+    var toldDropped: [Int] = []
+    /// Records that are there but can not be read any more.
+    var damaged: Set<UInt64> = []
+
+    init(
+        _ configuration: SpoolStateMachine.Configuration = .init(), old: [StoredStream] = [], seed: UInt64 = 1
+    ) {
+        self.current = StreamID("current")!
+        for stream in old {
+            for range in stream.stored.ranges {
+                for seq in range { self.disk[stream.id, default: [:]][seq] = Self.record(seq) }
+            }
+        }
+        self.machine = SpoolStateMachine(
+            configuration: configuration, streams: old, current: self.current, seed: seed, now: self.now)
+    }
+
+    static func record(_ seq: UInt64) -> SpoolRecord {
+        SpoolRecord(seq: seq, time: UnixTime(Double(seq)), kind: .point, payload: Array("\(seq)".utf8))
+    }
+
+    /// The numbers of the records in each batch.
+    var sent: [[UInt64]] { self.batches.map { $0.records.map(\.seq) } }
+
+    mutating func append(_ range: ClosedRange<UInt64>) {
+        for seq in range { self.disk[self.current, default: [:]][seq] = Self.record(seq) }
+        self.perform(self.machine.appended(SeqSet([range]), now: self.now))
+    }
+
+    mutating func open() { self.perform(self.machine.opened(now: self.now)) }
+    mutating func close() { self.perform(self.machine.closed(now: self.now)) }
+    mutating func answer(_ refusal: TrackingError? = nil) {
+        self.perform(self.machine.answered(refusal, now: self.now))
+    }
+    mutating func refuse(_ code: TrackingError.Code) { self.answer(TrackingError(code, "refused")) }
+    mutating func acknowledge(_ recorder: String, _ seq: UInt64, of stream: StreamID? = nil) throws {
+        let acknowledgement = Acknowledgement(streams: [stream ?? self.current: seq])
+        self.perform(self.machine.acknowledged(by: try ClientID(recorder), acknowledgement, now: self.now))
+    }
+
+    /// Lets time pass, stopping at each deadline.
+    mutating func wait(_ duration: Duration) {
+        let end = self.now.advanced(by: duration)
+        while let deadline = self.machine.nextDeadline, deadline <= end {
+            self.now = max(self.now, deadline)
+            let before = self.machine.nextDeadline
+            self.perform(self.machine.timerFired(now: self.now))
+            // A deadline that is not dealt with would spin.
+            guard self.machine.nextDeadline != before else {
+                Issue.record("the deadline \(deadline) was not dealt with")
+                break
+            }
+        }
+        self.now = end
+    }
+
+    mutating func perform(_ actions: [SpoolStateMachine.Action]) {
+        for action in actions {
+            switch action {
+            case .read(let stream, let seqs, let bytes): self.read(stream, seqs, bytes)
+            case .publish(let batch): self.batches.append(batch)
+            case .remove(let stream, let seqs):
+                for range in seqs.ranges {
+                    for seq in range {
+                        #expect(self.disk[stream]?.removeValue(forKey: seq) != nil, "\(seq) was removed twice")
+                        self.removed[stream, default: []].insert(seq)
+                    }
+                }
+            case .quarantine(let stream, let seq, _):
+                self.disk[stream]?[seq] = nil
+                self.quarantined.append(seq)
+            case .forget(let stream):
+                #expect(self.disk[stream]?.isEmpty != false, "a stream was forgotten with records in it")
+                self.forgotten.append(stream)
+            case .tellDropped(let count): self.toldDropped.append(count)
+            }
+        }
+    }
+
+    private mutating func read(_ stream: StreamID, _ seqs: SeqSet, _ maximumBytes: Int) {
+        var records: [SpoolRecord] = []
+        var missing = SeqSet()
+        var bytes = 0
+        for seq in seqs.ranges.flatMap({ Array($0) }) {
+            guard let record = self.disk[stream]?[seq], !self.damaged.contains(seq) else {
+                missing.insert(seq)
+                self.disk[stream]?[seq] = nil
+                continue
+            }
+            bytes += record.payload.count
+            if bytes > maximumBytes, !records.isEmpty { break }
+            records.append(record)
+        }
+        self.perform(self.machine.loaded(records, missing: missing, now: self.now))
+    }
+}

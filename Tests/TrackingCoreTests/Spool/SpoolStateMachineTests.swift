@@ -1,0 +1,382 @@
+import Testing
+import TrackingCore
+
+/// What the machine decides, rule by rule.
+struct SpoolStateMachineTests {
+    private func configuration(
+        size: Int = 10, window: Duration? = .seconds(20), recorders: [String] = []
+    ) throws -> SpoolStateMachine.Configuration {
+        var configuration = SpoolStateMachine.Configuration()
+        configuration.batchSize = size
+        configuration.batchWindow = window
+        configuration.recorders = Set(try recorders.map { try ClientID($0) })
+        return configuration
+    }
+
+    // MARK: - When a batch goes
+
+    @Test func aFullBatchGoesAtOnceAndOneAfterTheOther() throws {
+        var bench = SpoolBench(try self.configuration())
+        bench.append(1...25)
+        #expect(bench.batches.isEmpty)  // nobody is there
+        bench.open()
+        #expect(bench.sent == [Array(1...10)])
+        bench.answer()
+        bench.answer()
+        #expect(bench.sent == [Array(1...10), Array(11...20)])
+        #expect(bench.machine.queued == 5)
+    }
+
+    @Test func lessThanABatchGoesWhenTheWindowHasPassed() throws {
+        var bench = SpoolBench(try self.configuration())
+        bench.open()
+        bench.append(1...3)
+        bench.wait(.seconds(19))
+        #expect(bench.batches.isEmpty)
+        bench.append(4...5)
+        bench.wait(.seconds(1))
+        #expect(bench.sent == [Array(1...5)])  // all of it, in one batch, and nothing else had to arrive
+    }
+
+    @Test func theWindowBeginsAnewAfterEachSmallBatch() throws {
+        var bench = SpoolBench(try self.configuration())
+        bench.open()
+        bench.append(1...3)
+        bench.wait(.seconds(20))
+        bench.append(4...4)
+        bench.answer()
+        bench.wait(.seconds(19))
+        #expect(bench.batches.count == 1)
+        bench.wait(.seconds(1))
+        #expect(bench.sent.last == [4])
+    }
+
+    @Test func aWindowThatIsOffQueuesOnly() throws {
+        var bench = SpoolBench(try self.configuration(window: nil))
+        bench.open()
+        bench.append(1...25)
+        bench.wait(.seconds(1000))
+        #expect(bench.batches.isEmpty)
+        bench.perform(bench.machine.sendNow(now: bench.now))
+        bench.answer()
+        #expect(bench.sent == [Array(1...10)])
+        bench.perform(bench.machine.flush(now: bench.now))
+        bench.append(26...26)  // what comes after "flush" waits for the next
+        bench.answer()
+        bench.answer()
+        #expect(bench.sent == [Array(1...10), Array(11...20), Array(21...26)])
+        bench.append(27...27)
+        #expect(bench.sent.count == 3)
+    }
+
+    @Test func sendNowJoinsTheBatchInFlight() throws {
+        var bench = SpoolBench(try self.configuration())
+        bench.open()
+        bench.append(1...10)
+        bench.append(11...12)
+        bench.perform(bench.machine.sendNow(now: bench.now))
+        bench.answer()
+        #expect(bench.sent == [Array(1...10)])
+    }
+
+    @Test func olderStreamsDrainFirstUnderTheirOwnNamesAndAreEnded() throws {
+        let old = StreamID("old")!
+        var bench = SpoolBench(try self.configuration(), old: [StoredStream(id: old, stored: SeqSet([3...5]), last: 7)])
+        bench.append(1...10)
+        bench.open()
+        #expect(bench.batches.map(\.stream) == [old])
+        let batch = try #require(bench.batches.first)
+        #expect(batch.oldest == 3 && batch.end == 7 && batch.records.map(\.seq) == [3, 4, 5])
+        bench.answer()
+        #expect(bench.forgotten == [old])
+        #expect(bench.batches.last?.stream == bench.current)
+        #expect(bench.batches.last?.end == nil)
+    }
+
+    // MARK: - What is declared
+
+    @Test func whatIsNotOnTheDeviceAnyMoreIsDeclared() throws {
+        var bench = SpoolBench(try self.configuration())
+        bench.append(1...4)
+        bench.machine.appendFailed(SeqSet([5...6]))
+        bench.append(7...12)
+        bench.damaged = [2]
+        bench.open()
+        let batch = try #require(bench.batches.first)
+        #expect(batch.oldest == 1)
+        #expect(batch.gone == [2...2, 5...6])
+        #expect(batch.records.map(\.seq) == [1, 3, 4] + Array(7...12))
+    }
+
+    @Test func droppedRecordsRaiseTheOldestAndAreToldOnceAnOutage() throws {
+        var bench = SpoolBench(try self.configuration())
+        bench.append(1...30)
+        for seq in UInt64(1)...5 {
+            bench.disk[bench.current]?[seq] = nil
+            bench.perform(bench.machine.dropped(SeqSet([seq...seq]), of: bench.current, now: bench.now))
+        }
+        #expect(bench.toldDropped.isEmpty)
+        bench.open()
+        #expect(bench.toldDropped == [5])
+        #expect(bench.batches.first?.oldest == 6)
+        #expect(bench.machine.dropped == 5)
+    }
+
+    // MARK: - Answers
+
+    @Test func anUnansweredBatchGoesAgainTheSameBeforeAnythingNewer() throws {
+        var bench = SpoolBench(try self.configuration())
+        bench.append(1...10)
+        bench.open()
+        bench.close()
+        bench.append(11...30)
+        bench.open()
+        bench.answer()  // an empty one, that showed that the connection works
+        #expect(bench.sent == [Array(1...10), [], Array(1...10)])
+        #expect(bench.batches[0].id == bench.batches[2].id)
+        #expect(bench.batches[0].records == bench.batches[2].records)
+        #expect(bench.batches[2].remaining == 20)
+    }
+
+    @Test func waitsGrowToACapAndBeginAnewOnANewConnection() throws {
+        var bench = SpoolBench(try self.configuration())
+        bench.append(1...10)
+        bench.open()
+        var waits: [Duration] = []
+        for _ in 0..<10 {
+            bench.refuse(.refused)
+            let deadline = try #require(bench.machine.nextDeadline)
+            waits.append(bench.now.duration(to: deadline))
+            bench.wait(waits[waits.count - 1])
+        }
+        #expect(waits[0] <= .seconds(1) && waits[0] >= .milliseconds(500))
+        #expect(waits[9] <= .seconds(60) && waits[9] >= .seconds(30))
+        bench.refuse(.refused)
+        let count = bench.batches.count
+        bench.close()
+        bench.open()
+        #expect(bench.batches.count == count + 1)
+        #expect(Set(bench.batches.map(\.id)).count == 1)
+    }
+
+    @Test func aBatchThatIsTooLargeIsHalvedDownToTheRecordThatIsRefused() throws {
+        var bench = SpoolBench(try self.configuration())
+        bench.append(1...20)
+        bench.open()
+        bench.perform(bench.machine.flush(now: bench.now))
+        var taken: [UInt64] = []
+        for _ in 0..<100 where bench.machine.unsent > 0 {
+            let records = bench.sent[bench.sent.count - 1]
+            if records.contains(7) {
+                bench.refuse(.payloadTooLarge)
+            } else {
+                taken += records
+                bench.answer()
+            }
+        }
+        #expect(bench.quarantined == [7])
+        #expect(taken == Array(1...6) + Array(8...20))
+    }
+
+    @Test func aForbiddenTopicIsNotTakenForAForbiddenRecord() throws {
+        var bench = SpoolBench(try self.configuration())
+        bench.append(1...10)
+        bench.open()
+        for _ in 0..<5 {
+            bench.refuse(.notAuthorized)
+            bench.wait(.seconds(60))
+        }
+        #expect(bench.batches.dropFirst().allSatisfy { $0.records.isEmpty })  // empty ones ask whether it is allowed by now
+        bench.answer()
+        #expect(bench.sent.last == Array(1...10))
+        #expect(bench.quarantined.isEmpty)
+    }
+
+    @Test func aForbiddenRecordIsSetAside() throws {
+        var bench = SpoolBench(try self.configuration())
+        bench.append(1...4)
+        bench.open()
+        bench.perform(bench.machine.flush(now: bench.now))
+        for _ in 0..<50 where bench.machine.unsent > 0 {
+            let records = bench.sent[bench.sent.count - 1]
+            if records.contains(3) { bench.refuse(.notAuthorized) } else { bench.answer() }
+            bench.wait(.seconds(2))
+        }
+        #expect(bench.quarantined == [3])
+        #expect(bench.removed[bench.current] == [1, 2, 4])
+    }
+
+    @Test func aBatchThatEndsTheConnectionThreeTimesIsRefused() throws {
+        var bench = SpoolBench(try self.configuration())
+        bench.append(1...10)
+        bench.open()
+        for _ in 0..<2 {
+            bench.close()
+            bench.open()
+            #expect(bench.sent.last == [])  // the connection works without it
+            bench.answer()
+        }
+        bench.close()
+        bench.open()
+        #expect(bench.sent.last == Array(1...5))
+    }
+
+    @Test func aConnectionThatWorksForNothingProvesNothing() throws {
+        var bench = SpoolBench(try self.configuration(size: 1))
+        bench.append(1...1)
+        for _ in 0..<20 {
+            bench.open()
+            bench.close()
+        }
+        #expect(bench.quarantined.isEmpty)
+    }
+
+    // MARK: - The live lane
+
+    @Test func whatTheBrokerTookOnTheLiveLaneIsNotSentAgain() throws {
+        var bench = SpoolBench(try self.configuration())
+        bench.append(1...3)
+        bench.machine.sentLive(SeqSet([1...3]))
+        bench.open()
+        bench.wait(.seconds(60))
+        #expect(bench.batches.isEmpty)  // on its way
+        bench.perform(bench.machine.takenLive(SeqSet([1...3]), now: bench.now))
+        bench.wait(.seconds(60))
+        #expect(bench.batches.isEmpty)
+        #expect(bench.machine.queued == 0)
+    }
+
+    @Test func whatTheBrokerDidNotTakeOnTheLiveLaneGoesOnTheRecordingLane() throws {
+        var bench = SpoolBench(try self.configuration())
+        bench.append(1...3)
+        bench.machine.sentLive(SeqSet([1...3]))
+        bench.perform(bench.machine.failedLive(SeqSet([1...3]), now: bench.now))
+        bench.open()
+        bench.wait(.seconds(20))
+        #expect(bench.sent == [[1, 2, 3]])
+    }
+
+    // MARK: - Recorders
+
+    @Test func withRecordersARecordLeavesOnlyWhenEachHasIt() throws {
+        var bench = SpoolBench(try self.configuration(recorders: ["a", "b"]))
+        bench.append(1...10)
+        bench.open()
+        bench.answer()
+        #expect(bench.removed.isEmpty)
+        try bench.acknowledge("a", 10)
+        try bench.acknowledge("stranger", 10)
+        #expect(bench.removed.isEmpty)
+        try bench.acknowledge("b", 4)
+        #expect(bench.removed[bench.current] == Set(1...4))
+        try bench.acknowledge("b", 10)
+        #expect(bench.machine.isDrained)
+    }
+
+    @Test func whatStaysUnacknowledgedFor30SecondsGoesAgain() throws {
+        var bench = SpoolBench(try self.configuration(recorders: ["a"]))
+        bench.open()
+        bench.append(1...3)
+        bench.machine.sentLive(SeqSet([1...3]))
+        bench.perform(bench.machine.takenLive(SeqSet([1...3]), now: bench.now))
+        bench.wait(.seconds(29))
+        #expect(bench.batches.isEmpty)
+        try bench.acknowledge("a", 1)
+        bench.wait(.seconds(1))
+        #expect(bench.sent == [[2, 3]])  // it has waited already
+    }
+
+    @Test func anAcknowledgementOfWhatWasNeverSentIsIgnored() throws {
+        var bench = SpoolBench(try self.configuration(recorders: ["a"]))
+        bench.open()
+        bench.append(1...10)
+        try bench.acknowledge("a", 11)
+        try bench.acknowledge("a", 5, of: StreamID("unknown")!)
+        #expect(bench.removed.isEmpty)
+    }
+
+    @Test func anAcknowledgementThatIsLowerThanBeforeIsBelieved() throws {
+        var bench = SpoolBench(try self.configuration(recorders: ["a", "b"]))
+        bench.append(1...10)
+        bench.open()
+        bench.answer()
+        try bench.acknowledge("a", 10)
+        try bench.acknowledge("b", 5)
+        #expect(bench.removed[bench.current] == Set(1...5))
+        try bench.acknowledge("a", 2)  // it lost its store
+        let batch = try #require(bench.batches.last)
+        #expect(batch.records.map(\.seq) == Array(6...10))
+        #expect(batch.oldest == 6)  // 3 to 5 are gone
+    }
+
+    @Test func theLossIsDeclaredEvenWhenNothingIsLeft() throws {
+        var bench = SpoolBench(try self.configuration(recorders: ["a"]))
+        bench.append(1...10)
+        bench.open()
+        bench.answer()
+        try bench.acknowledge("a", 10)
+        try bench.acknowledge("a", 0)
+        let batch = try #require(bench.batches.last)
+        #expect(batch.records.isEmpty && batch.oldest == 11)
+    }
+
+    // MARK: - Everything at once
+
+    @Test(arguments: UInt64(1)...60) func nothingIsLostWhateverHappens(seed: UInt64) throws {
+        var random = SplitMix64(seed: seed)
+        let recorders = seed.isMultiple(of: 2) ? ["a", "b"] : []
+        var bench = SpoolBench(try self.configuration(size: 7, recorders: recorders), seed: seed)
+        var stored: [String: Set<UInt64>] = [:]
+        var isOpen = false
+        var next: UInt64 = 1
+        var answered = 0
+        func receive(_ batch: HistoryBatch, lossy: Bool) {
+            for recorder in recorders.isEmpty ? ["broker"] : recorders {
+                if lossy, Bool.random(using: &random) { continue }
+                stored[recorder, default: []].formUnion(batch.records.map(\.seq))
+                stored[recorder, default: []].formUnion(batch.gone.joined())
+                stored[recorder, default: []].formUnion(1..<batch.oldest)
+            }
+        }
+        for step in 0..<8000 {
+            let isEnd = step > 500
+            if isEnd, bench.machine.isDrained { break }
+            switch isEnd ? Int.random(in: 3...6, using: &random) : Int.random(in: 0...7, using: &random) {
+            case 0, 1:
+                let count = UInt64.random(in: 1...9, using: &random)
+                bench.append(next...(next + count - 1))
+                next += count
+            case 2 where isOpen:
+                isOpen = false
+                bench.close()
+                answered = bench.batches.count
+            case 3 where !isOpen:
+                isOpen = true
+                answered = bench.batches.count
+                bench.open()
+            case 4 where isOpen && answered < bench.batches.count:
+                let batch = bench.batches[bench.batches.count - 1]
+                answered = bench.batches.count
+                if !isEnd, Int.random(in: 0..<5, using: &random) == 0 {
+                    bench.refuse(.refused)
+                } else {
+                    receive(batch, lossy: !recorders.isEmpty && !isEnd)
+                    bench.answer()
+                }
+            case 5: bench.wait(.seconds(Int.random(in: 1...40, using: &random)))
+            case 6:
+                for recorder in recorders {
+                    let has = stored[recorder] ?? []
+                    let through = (UInt64(1)..<next).first { !has.contains($0) }.map { $0 - 1 } ?? next - 1
+                    try bench.acknowledge(recorder, through)
+                }
+            default: break
+            }
+        }
+        #expect(bench.machine.queued == 0, "seed \(seed)")
+        for recorder in recorders.isEmpty ? ["broker"] : recorders {
+            let there = (stored[recorder] ?? []).union(bench.quarantined)
+            #expect(there == Set(1..<next), "seed \(seed): \(Set(1..<next).subtracting(there).sorted())")
+        }
+    }
+}
