@@ -186,7 +186,7 @@ struct SpoolStateMachineTests {
             bench.refuse(.notAuthorized)
             bench.wait(.seconds(60))
         }
-        #expect(bench.batches.dropFirst().allSatisfy { $0.records.isEmpty })  // empty ones ask whether it is allowed by now
+        #expect(bench.batches.dropFirst().allSatisfy { $0.records.isEmpty })
         bench.answer()
         #expect(bench.sent.last == Array(1...10))
         #expect(bench.quarantined.isEmpty)
