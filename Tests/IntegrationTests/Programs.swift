@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Runs the built programs as a user would, and ends them.
@@ -15,11 +16,11 @@ struct Programs {
 
     /// Starts a program of this package; its output goes to files, so that no pipe can fill up.
     static func start(
-        _ name: String, _ arguments: [String], environment: [String: String] = [:]
+        _ name: String, _ arguments: [String], environment: [String: String] = [:], terminal: PseudoTerminal? = nil
     ) throws -> RunningProgram {
         try RunningProgram(
             executable: self.root.appending(path: ".build/debug/\(name)"), arguments: arguments,
-            environment: environment)
+            environment: environment, terminal: terminal)
     }
 
     /// Runs a program of this package to its end.
@@ -37,61 +38,62 @@ struct Programs {
     }
 }
 
-final class RunningProgram: @unchecked Sendable {  // Process is used by one test at a time.
-    private let process = Process()
-    private let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-test-\(UUID().uuidString)")
+/// A built program while it runs. It is killed at the latest when the last reference to it goes.
+final class RunningProgram: Sendable {
+    private let process: ChildProcess
+    private let folder: URL
 
-    init(executable: URL, arguments: [String], environment: [String: String]) throws {
-        try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
-        for name in ["out", "err"] {
-            _ = FileManager.default.createFile(atPath: self.folder.appending(path: name).path(), contents: nil)
-        }
-        self.process.executableURL = executable
-        self.process.arguments = arguments
-        self.process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("GODWIT_") }
-            .merging(environment) { $1 }
-        self.process.standardInput = FileHandle.nullDevice
-        self.process.standardOutput = try FileHandle(forWritingTo: self.folder.appending(path: "out"))
-        self.process.standardError = try FileHandle(forWritingTo: self.folder.appending(path: "err"))
-        try self.process.run()
+    /// - Parameter terminal: What it is to see as its terminal, in place of files.
+    init(executable: URL, arguments: [String], environment: [String: String], terminal: PseudoTerminal? = nil) throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-test-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        self.folder = folder
+        self.process = try ChildProcess(
+            executable.path(), arguments, output: folder.appending(path: "out").path(),
+            errors: folder.appending(path: "err").path(),
+            // `swift test` sets NO_COLOR where its own output is no terminal.
+            environment: ProcessInfo.processInfo.environment.filter {
+                !$0.key.hasPrefix("GODWIT_") && $0.key != "NO_COLOR"
+            }
+            .merging(environment) { $1 }, terminal: terminal?.path)
     }
 
     deinit {
-        if self.process.isRunning { kill(self.process.processIdentifier, SIGKILL) }
+        self.process.signal(SIGKILL)
         try? FileManager.default.removeItem(at: self.folder)
     }
 
     var output: String { self.text("out") }
+    var errors: String { self.text("err") }
 
     private func text(_ name: String) -> String {
         (try? String(contentsOf: self.folder.appending(path: name), encoding: .utf8)) ?? ""
     }
 
-    func terminate() { self.process.terminate() }
+    func terminate() { self.process.signal(SIGTERM) }
+
+    /// Ends it without giving it a chance to say anything.
+    func kill() { self.process.signal(SIGKILL) }
 
     /// Waits until the output has what is looked for.
     func wait(within limit: Duration, for isThere: (String) -> Bool) async throws {
         let deadline = ContinuousClock.now.advanced(by: limit)
         while !isThere(self.output) {
             try #require(
-                ContinuousClock.now < deadline, "not seen in time: \(self.output.suffix(2000)) \(self.text("err"))")
-            await Task.yield()
+                ContinuousClock.now < deadline, "not seen in time: \(self.output.suffix(2000)) \(self.errors)")
             try await Task.sleep(for: .milliseconds(20))
         }
     }
 
     /// Waits for the end.
     func result(within limit: Duration) async throws -> Programs.Result {
-        let deadline = ContinuousClock.now.advanced(by: limit)
-        while self.process.isRunning {
-            if ContinuousClock.now >= deadline {
-                kill(self.process.processIdentifier, SIGKILL)
-                Issue.record("the program did not end within \(limit): \(self.output.suffix(2000)) \(self.text("err"))")
-                break
-            }
-            try await Task.sleep(for: .milliseconds(20))
+        var status: Int32 = -1
+        do { status = try await self.process.waitForEnd(within: limit) } catch {
+            self.process.signal(SIGKILL)
+            Issue.record("the program did not end within \(limit): \(self.output.suffix(2000)) \(self.errors)")
         }
-        self.process.waitUntilExit()
-        return Programs.Result(code: self.process.terminationStatus, output: self.output, errors: self.text("err"))
+        // As the shell has it: the exit code, or 128 and the signal that ended it.
+        let code = status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + status & 0x7F
+        return Programs.Result(code: code, output: self.output, errors: self.errors)
     }
 }

@@ -11,13 +11,22 @@ public final class ChildProcess: Sendable {
     private let status = Mutex<Int32?>(nil)
 
     /// Starts `program`; what it prints goes to the file `output`.
-    public init(_ program: String, _ arguments: [String], output: String) throws {
+    ///
+    /// - Parameters:
+    ///   - errors: A file of its own for what it complains of; `output` when `nil`.
+    ///   - environment: All of its environment; that of the test when `nil`.
+    ///   - terminal: The path of a terminal for its input and output, in place of nothing and `output`.
+    public init(
+        _ program: String, _ arguments: [String], output: String, errors: String? = nil,
+        environment: [String: String]? = nil, terminal: String? = nil
+    ) throws {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-        posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        let write = O_WRONLY | O_CREAT | O_APPEND
+        posix_spawn_file_actions_addopen(&actions, 0, terminal ?? "/dev/null", terminal == nil ? O_RDONLY : O_RDWR, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, terminal ?? output, terminal == nil ? write : O_RDWR, 0o600)
+        posix_spawn_file_actions_addopen(&actions, 2, errors ?? output, write, 0o600)
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -28,9 +37,10 @@ public final class ChildProcess: Sendable {
         posix_spawnattr_setsigdefault(&attributes, &signals)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
         let texts = ([program] + arguments).map { strdup($0) } + [nil]
-        defer { for text in texts { free(text) } }
+        let variables = (environment ?? ProcessInfo.processInfo.environment).map { strdup("\($0)=\($1)") } + [nil]
+        defer { for text in texts + variables { free(text) } }
         var id: pid_t = 0
-        let code = posix_spawn(&id, program, &actions, &attributes, texts, environ)
+        let code = posix_spawn(&id, program, &actions, &attributes, texts, variables)
         guard code == 0 else {
             throw TestSupportError("\(program) cannot be started: \(String(cString: strerror(code)))")
         }
