@@ -105,8 +105,14 @@ extension PublisherStateMachine {
         }
     }
 
-    /// The broker's rules forbid this trackable: it is tried again later, and only its state tells.
+    /// The broker's rules forbid this trackable: it is tried again later, and only its state tells. A name it can not take it
+    /// will never take.
     private mutating func refused(_ id: TrackableID, _ error: TrackingError, at moment: Moment) -> [Action] {
+        guard !error.isNameRefusal else {
+            self.assets[id]?.failure = error
+            self.timers.remove(.silence(id))
+            return self.states(reason: error)
+        }
         self.assets[id]?.refused(error, now: moment.now)
         if let retryAt = self.assets[id]?.refusal?.retryAt { self.timers.set(.retry(id), deadline: retryAt) }
         return self.states(reason: error)

@@ -289,4 +289,36 @@ import Testing
         _ = try talk.cleared(.publisher, "d1")
         #expect(talk.machine.standingPublishers(on: try TrackableID("van")) == [])
     }
+
+    /// Scanning everyone for every arrival would take minutes here.
+    @Test(.timeLimit(.minutes(1))) func aQuestionAboutOneTrackableDoesNotLookAtAll() throws {
+        var machine = PresenceStateMachine()
+        machine.connected(now: MonotonicTime(.zero))
+        let session = try #require(SessionID("a"))
+        let start = ContinuousClock.now
+        for number in 0..<20_000 {
+            let id = try TrackableID("van-\(number)")
+            let presence = Presence(
+                kind: .publisher, session: session, connection: 0, lease: .seconds(90), since: UnixTime(1))
+            _ = machine.heard(
+                presence, kind: .publisher, on: id, from: try ClientID("d\(number)"), isRetained: false,
+                now: MonotonicTime(.zero))
+            #expect(machine.members(of: .publisher, on: id).count == 1)
+            #expect(machine.standingPublishers(on: id).count == 1)
+        }
+        #expect(ContinuousClock.now - start < .seconds(30))
+    }
+
+    @Test func theTrackablesOfAClientAreThoseItsPresencesStandOn() throws {
+        var talk = PresenceConversation()
+        _ = try talk.publisher("d1", "a/0", on: "van")
+        _ = try talk.publisher("d1", "a/0", on: "bike")
+        _ = try talk.publisher("d2", "b/0", on: "van")
+        let d1 = try ClientID("d1")
+        #expect(talk.machine.trackables(of: d1) == [try TrackableID("van"), try TrackableID("bike")])
+        _ = try talk.cleared(.publisher, "d1", on: "van")
+        #expect(talk.machine.trackables(of: d1) == [try TrackableID("bike")])
+        #expect(talk.machine.members(of: .publisher, on: try TrackableID("van")).map(\.client.rawValue) == ["d2"])
+        #expect(talk.machine.trackables(of: try ClientID("d3")).isEmpty)
+    }
 }
