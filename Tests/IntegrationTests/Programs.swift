@@ -71,13 +71,18 @@ final class RunningProgram: Sendable {
     func terminate() { self.signal(SIGTERM) }
 
     /// Waits until the output has what is looked for.
-    func wait(within limit: Duration, for isThere: (String) -> Bool) async throws {
+    func wait(within limit: Duration = .seconds(20), for isThere: (String) -> Bool) async throws {
         let deadline = ContinuousClock.now.advanced(by: limit)
         while !isThere(self.output) {
             try #require(
                 ContinuousClock.now < deadline, "not seen in time: \(self.output.suffix(2000)) \(self.errors)")
             try await Task.sleep(for: .milliseconds(20))
         }
+    }
+
+    /// Waits until it has logged what is looked for.
+    func waitForLog(_ text: String, within limit: Duration = .seconds(20)) async throws {
+        try await self.wait(within: limit) { _ in self.errors.contains(text) }
     }
 
     /// Waits for the end.
