@@ -112,7 +112,9 @@ import Testing
         var words: Set<String> = []
         for file in files where file.hasSuffix(".swift") {
             let text = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
-            words.formUnion(text.split { !($0.isLetter || $0 == "_") }.map(String.init))
+            for line in text.split(separator: "\n") where !line.trimmingPrefix(while: \.isWhitespace).hasPrefix("//") {
+                words.formUnion(line.split { !($0.isLetter || $0 == "_") }.map(String.init))
+            }
         }
         return words
     }
