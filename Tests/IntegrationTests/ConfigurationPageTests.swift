@@ -79,7 +79,7 @@ import Testing
                 .write(to: folder.appending(path: name), atomically: true, encoding: .utf8)
         }
         let agent = try await Programs.run(
-            "godwit-agent", ["run", "--config", file.path(), "--broker", "mqtt://127.0.0.1:1", "--fail-fast"])
+            "godwit-agent", ["run", "--config", file.path(), "--broker", "mqtt://van@127.0.0.1:1", "--fail-fast"])
         // Everything in it was understood: what is missing is the broker.
         #expect(agent.code == 69, "\(agent.errors)")
     }

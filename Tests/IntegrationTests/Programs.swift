@@ -55,7 +55,8 @@ final class RunningProgram: Sendable {
         }
         self.process = try ChildProcess(
             executable.path(), arguments, environment: inherited.merging(environment) { $1 }, input: input,
-            output: terminal ?? self.folder.appending(path: "out").path(), errors: self.folder.appending(path: "err").path())
+            output: terminal ?? self.folder.appending(path: "out").path(),
+            errors: self.folder.appending(path: "err").path())
     }
 
     deinit { try? FileManager.default.removeItem(at: self.folder) }
