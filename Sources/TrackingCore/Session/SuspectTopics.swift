@@ -1,9 +1,9 @@
 /// Finds the topics and filters that a broker answers by closing the connection, and sets them aside (docs/protocol.md,
 /// "A refusal may look like success").
 ///
-/// Whatever was unanswered when the broker closed is suspected, and from then on sent by itself, so that the next close
-/// tells which it was. What is closed upon three times running is set aside for a while, and then tried once more: rights
-/// may have been granted meanwhile. An answer clears a name.
+/// What was unanswered when the broker closed twice running is sent by itself from then on, so that the third close tells
+/// which it was. What is closed upon three times running is set aside for a while, and then tried once more: rights may
+/// have been granted meanwhile. An answer clears a name.
 public struct SuspectTopics: Sendable {
     /// What to do with a topic or filter.
     public enum Verdict: Hashable, Sendable {
@@ -40,7 +40,7 @@ public struct SuspectTopics: Sendable {
 
     /// What to do with this topic or filter now.
     public func verdict(on name: String, now: MonotonicTime) -> Verdict {
-        guard let suspect = self.suspects[name] else { return .send }
+        guard let suspect = self.suspects[name], suspect.closes >= Self.patience - 1 else { return .send }
         guard let until = suspect.until, now < until else { return .sendAlone }
         return .refuse(
             TrackingError(
@@ -59,20 +59,19 @@ public struct SuspectTopics: Sendable {
     /// - Returns: What is set aside from now on.
     public mutating func closed(unanswered: some Sequence<String>, now: MonotonicTime) -> [String] {
         let names = Set(unanswered)
-        guard names.count == 1, let name = names.first else {
-            for name in names where self.suspects[name] == nil && self.suspects.count < Self.maximumNames {
-                self.suspects[name] = Suspect(closes: 1)
+        // Of several, no one knows which it was.
+        let most = names.count == 1 ? Self.patience : Self.patience - 1
+        var setAside: [String] = []
+        for name in names where self.suspects[name] != nil || self.suspects.count < Self.maximumNames {
+            var suspect = self.suspects[name] ?? Suspect()
+            suspect.closes = max(suspect.closes, min(suspect.closes + 1, most))
+            if suspect.closes == Self.patience {
+                suspect.setAside = min(max(Self.firstSetAside, suspect.setAside * 2), Self.longestSetAside)
+                suspect.until = now.advanced(by: suspect.setAside)
+                setAside.append(name)
             }
-            return []
+            self.suspects[name] = suspect
         }
-        guard self.suspects[name] != nil || self.suspects.count < Self.maximumNames else { return [] }
-        var suspect = self.suspects[name] ?? Suspect()
-        suspect.closes = min(suspect.closes + 1, Self.patience)
-        if suspect.closes == Self.patience {
-            suspect.setAside = min(max(Self.firstSetAside, suspect.setAside * 2), Self.longestSetAside)
-            suspect.until = now.advanced(by: suspect.setAside)
-        }
-        self.suspects[name] = suspect
-        return suspect.until == nil ? [] : [name]
+        return setAside
     }
 }

@@ -17,8 +17,9 @@ import Testing
         var suspects = self.suspects
         #expect(suspects.verdict(on: "a", now: self.at(0)) == .send)
         #expect(suspects.closed(unanswered: ["a"], now: self.at(0)) == [])
-        #expect(suspects.verdict(on: "a", now: self.at(0)) == .sendAlone)
+        #expect(suspects.verdict(on: "a", now: self.at(0)) == .send, "a broker may close for other reasons")
         #expect(suspects.closed(unanswered: ["a"], now: self.at(1)) == [])
+        #expect(suspects.verdict(on: "a", now: self.at(1)) == .sendAlone)
         #expect(suspects.closed(unanswered: ["a"], now: self.at(2)) == ["a"])
         #expect(self.isRefused(suspects.verdict(on: "a", now: self.at(31.9))))
         #expect(suspects.verdict(on: "b", now: self.at(3)) == .send)
@@ -29,11 +30,10 @@ import Testing
         for _ in 0..<2 { _ = suspects.closed(unanswered: ["a"], now: self.at(0)) }
         suspects.answered("a")
         #expect(suspects.isEmpty)
-        #expect(suspects.closed(unanswered: ["a"], now: self.at(0)) == [])
-        #expect(suspects.verdict(on: "a", now: self.at(0)) == .sendAlone)
+        for _ in 0..<2 { #expect(suspects.closed(unanswered: ["a"], now: self.at(0)) == []) }
     }
 
-    /// Of several that were under way together each is suspected once; sent alone, the culprit shows.
+    /// Of several that were under way together none is set aside; sent alone, the culprit shows.
     @Test func theCulpritOfSeveralIsFound() {
         var suspects = self.suspects
         for second in 0..<5 {
@@ -41,7 +41,6 @@ import Testing
         }
         for name in ["a", "b", "c"] { #expect(suspects.verdict(on: name, now: self.at(5)) == .sendAlone) }
         suspects.answered("a")
-        #expect(suspects.closed(unanswered: ["b"], now: self.at(6)) == [])
         #expect(suspects.closed(unanswered: ["b"], now: self.at(7)) == ["b"])
         #expect(suspects.verdict(on: "a", now: self.at(8)) == .send)
         #expect(suspects.verdict(on: "c", now: self.at(8)) == .sendAlone)
@@ -77,7 +76,7 @@ import Testing
 
     @Test func noMoreThanItsBoundIsRemembered() {
         var suspects = self.suspects
-        _ = suspects.closed(unanswered: (0..<20_000).map(String.init), now: self.start)
+        for _ in 0..<2 { _ = suspects.closed(unanswered: (0..<20_000).map(String.init), now: self.start) }
         let count = (0..<20_000).count { suspects.verdict(on: String($0), now: self.start) != .send }
         #expect(count == SuspectTopics.maximumNames)
         #expect(suspects.closed(unanswered: ["new"], now: self.start) == [])
