@@ -185,12 +185,17 @@ import TrackingMQTT
                 // The role has not read of the loss yet, and the transport is connected again.
                 try await watcher.connected()
                 transport.send([.publish(OutgoingMessage("late/old", "x"), 1)])
-                var isBack = false
-                while !isBack, let batch = await events.next() { isBack = batch.contains { $0.isConnected(1) } }
-                transport.send([.publish(OutgoingMessage("late/new", "x"), 2)])
+                // The two may have kicked each other out more than once before the other one left.
+                var isAnswered = false
+                while !isAnswered, let batch = await events.next() {
+                    if batch.contains(where: \.isConnected) {
+                        transport.send([.publish(OutgoingMessage("late/new", "x"), 2)])
+                    }
+                    isAnswered = batch.contains(.published(2, refusal: nil))
+                }
                 let messages = try await watcher.messages(1)
                 #expect(messages.map(\.topic).last == "late/new")
-                #expect(watcher.messages.count == 1 || watcher.messages.first?.topic == "late/old")
+                #expect(Set(messages.map(\.topic)).subtracting(["late/new", "late/old"]).isEmpty)
             }
         }
     }
