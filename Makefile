@@ -18,15 +18,16 @@ release: setup
 	swift build $(SWIFT_FLAGS) -c release --static-swift-stdlib
 
 lint:
-	swift format lint --strict --recursive Sources Tests Package.swift
+	swift format lint --strict --recursive Sources Tests Benchmarks Package.swift
 
 # The unit tests under the thread sanitizer.
 sanitizer: setup
 	scripts/sanitizer
 
-# The long form of the fuzzing that `make test` does shortly.
+# The long forms of what `make test` does shortly, and the images without a container engine.
 drills: setup
 	Tests/Fuzz/run 120
+	Tests/Drills/image
 
 setup:
 	scripts/setup

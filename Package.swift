@@ -69,6 +69,10 @@ let package = Package(
             swiftSettings: settings),
 
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+        .executableTarget(
+            name: "doc-examples",
+            dependencies: ["TrackingCore", "TrackingMQTT", "TrackingPublisher", "TrackingSubscriber"],
+            path: "Tests/DocExamples", swiftSettings: settings),
         .testTarget(name: "TrackingCoreTests", dependencies: ["TrackingCore"], swiftSettings: settings),
         .testTarget(
             name: "TrackingMQTTTests",
@@ -90,7 +94,7 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "TrackingCore", "TrackingMQTT", "TrackingPublisher", "TrackingSubscriber", "TrackingTesting",
-                "TestSupport", "godwit", "godwit-agent", logging,
+                "TestSupport", "godwit", "godwit-agent", "doc-examples", logging,
             ],
             swiftSettings: settings),
     ],

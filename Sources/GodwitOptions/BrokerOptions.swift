@@ -9,7 +9,7 @@ public struct BrokerOptions: ParsableArguments {
     /// The broker's address.
     @Option(
         help: ArgumentHelp(
-            "The broker: mqtt[s]://[user[:password]@]host[:port]; port 1883, with mqtts 8883. Repeat it for further endpoints.",
+            "The broker: mqtt[s]://[user[:password]@]host[:port]; port 1883, with mqtts 8883. Repeat it for further endpoints. Default: mqtt://127.0.0.1:1883.",
             valueName: "url"))
     public var broker: [String] = []
 
@@ -36,7 +36,8 @@ public struct BrokerOptions: ParsableArguments {
     /// The file of trusted authorities.
     @Option(
         name: .customLong("ca"),
-        help: ArgumentHelp("A PEM file of the authorities to trust with mqtts.", valueName: "path"))
+        help: ArgumentHelp(
+            "A PEM file of the authorities to trust with mqtts. Default: the system's.", valueName: "path"))
     public var authorities: String?
 
     /// The client certificate.

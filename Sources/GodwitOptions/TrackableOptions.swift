@@ -44,11 +44,15 @@ public struct TrackableOptions: ParsableArguments {
     public var resolutionNearWatched: Resolution?
 
     /// The battery threshold.
-    @Option(help: ArgumentHelp("Below this charge the interval is stretched; 0 to 100.", valueName: "percent"))
+    @Option(
+        help: ArgumentHelp(
+            "Below this charge the interval is stretched; 0 to 100. Default: 0, never.", valueName: "percent"))
     public var batteryThreshold: Double?
 
     /// The multiplier of the interval below the battery threshold.
-    @Option(help: ArgumentHelp("What the interval is multiplied with below the threshold; 1 or more.", valueName: "x"))
+    @Option(
+        help: ArgumentHelp(
+            "What the interval is multiplied with below the threshold; 1 or more. Default: 1.", valueName: "x"))
     public var lowBatteryMultiplier: Double?
 
     /// The finest that may be asked.
@@ -180,7 +184,8 @@ public struct TrackableSettings: Hashable, Sendable {
 // MARK: - The file's list
 
 extension TrackableSettings {
-    private static let keys: Set<String> = [
+    /// The keys of one entry.
+    static let keys: Set<String> = [
         "id", "destination", "proximity", "arrival", "resolution", "resolution-far", "resolution-far-watched",
         "resolution-near", "resolution-near-watched", "battery-threshold", "low-battery-multiplier", "floor", "filter",
         "maximum-silence",

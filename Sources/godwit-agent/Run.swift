@@ -29,7 +29,8 @@ struct Run: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Replay recorded sources at this many times their pace, or max.", valueName: "n|max"))
     var speed = "1"
 
-    @Option(help: ArgumentHelp("The resolution where nothing else is said.", valueName: "a/i/d"))
+    @Option(
+        help: ArgumentHelp("The resolution where nothing else is said. Default: BALANCED/30000/0.", valueName: "a/i/d"))
     var defaultResolution: Resolution?
 
     @Option(help: ArgumentHelp("A constant resolution for the receiver; filters stay as they are.", valueName: "a/i/d"))

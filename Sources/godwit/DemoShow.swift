@@ -45,8 +45,8 @@ final class DemoShow: Service {
                     }
                 }
                 defer { group.cancelAll() }
-                // The story ends by throwing: nothing else here ends by itself.
-                do { try await group.waitForAll() } catch is CancellationError {}
+                // The story ends by throwing: nothing else here ends by itself. (`waitForAll` would wait for the others.)
+                do { while try await group.next() != nil {} } catch is CancellationError {}
             }
         }
     }
@@ -131,7 +131,11 @@ final class DemoShow: Service {
 
     private func note(_ event: SubscriberEvent) {
         switch event {
-        case .location(_, let received) where !received.isRetained && !received.isLate:
+        case .location(_, let received) where received.isRetained:
+            // The agent spoke before the observer had joined: a late joiner gets the last position at once.
+            self.seen.withLock { $0.lastFix = received.update.location }
+            self.say("  · the last position, kept by the broker: \(Self.place(of: received.update.location))")
+        case .location(_, let received) where !received.isLate:
             let now = ContinuousClock.now
             let gap = self.seen.withLock { seen in
                 defer {
@@ -141,17 +145,18 @@ final class DemoShow: Service {
                 return seen.arrivals.last.map { $0.duration(to: now) }
             }
             let after = gap.map { ", \($0.inSeconds.text(digits: 1)) s after the last" } ?? ""
-            let point = received.update.location
-            let speed = point.speed.map { ", \(($0 * 3.6).text(digits: 0)) km/h" } ?? ""
-            self.say(
-                "  · at \(point.coordinate.latitude.text(digits: 5)), \(point.coordinate.longitude.text(digits: 5))\(speed)\(after)"
-            )
+            self.say("  · at \(Self.place(of: received.update.location))\(after)")
         case .resolution(_, let inForce?):
             self.seen.withLock { $0.inForce = inForce }
             self.say("  → resolution \(WatchPrinter.describe(inForce))")
         case .location, .raw, .state, .presence, .resolution, .badMessage, .connection:
             break
         }
+    }
+
+    private static func place(of point: Location) -> String {
+        let speed = point.speed.map { ", \(($0 * 3.6).text(digits: 0)) km/h" } ?? ""
+        return "\(point.coordinate.latitude.text(digits: 5)), \(point.coordinate.longitude.text(digits: 5))\(speed)"
     }
 
     private func say(_ text: String) { Terminal.write(text + "\n") }

@@ -100,8 +100,19 @@ final class DemoStage: Sendable {
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice
         process.standardError = output
-        try process.run()
+        try Self.withoutBlockedSignals { try process.run() }
         self.children.withLock { $0.append(process) }
+    }
+
+    /// Runs `start` with no signal blocked on this thread: a child inherits what is blocked, the concurrency runtime's
+    /// threads block SIGTERM, and a child that blocks it does not hear that it is to end.
+    private static func withoutBlockedSignals(_ start: () throws -> Void) rethrows {
+        var none = sigset_t()
+        var before = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        try start()
     }
 
     private static var ownFolder: String {

@@ -1,7 +1,7 @@
+import TrackingCore
+
 /// Each cold message: what decoding accepts, encoding and decoding gives back.
-@_cdecl("LLVMFuzzerTestOneInput")
-public func fuzzMessages(_ data: UnsafePointer<UInt8>, _ count: Int) -> CInt {
-    let bytes = Array(UnsafeBufferPointer(start: data, count: count))
+func fuzzMessages(_ bytes: [UInt8]) {
     if let value = try? MessageCodec.decodeRequest(bytes) {
         precondition((try? MessageCodec.decodeRequest(MessageCodec.encode(value))) == value)
     }
@@ -11,5 +11,4 @@ public func fuzzMessages(_ data: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     if let value = try? MessageCodec.decodeLiveness(bytes) { _ = MessageCodec.encode(value) }
     if let value = try? MessageCodec.decodePresence(bytes) { _ = MessageCodec.encode(value) }
     if let value = try? MessageCodec.decodeEvent(bytes) { _ = MessageCodec.encode(value) }
-    return 0
 }

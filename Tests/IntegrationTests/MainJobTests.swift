@@ -4,7 +4,7 @@ import Testing
 import TrackingCore
 
 /// The main job as a user does it: the built programs through a real broker.
-@Suite(.serialized) struct MainJobTests {
+@Suite(.serialized, .timeLimit(.minutes(4))) struct MainJobTests {
     private func field(_ line: String, _ number: Int) -> String {
         String(line.split(separator: ",", omittingEmptySubsequences: false)[number])
     }
@@ -125,11 +125,11 @@ import TrackingCore
         try await watch.wait(within: .seconds(20)) { $0.contains("\"status\":\"ABSENT\"") }
         let payloads = ["garbage", "{}", "[]", "null", "{\"location\":5}", String(repeating: "[", count: 50_000)]
         for topic in ["v", "v/raw", "v/publisher/x", "v/resolution", "v/event", "_clients/x"] {
-            for payload in payloads { try self.publish(payload, to: "tracking/\(topic)", broker) }
+            for payload in payloads { try await self.publish(payload, to: "tracking/\(topic)", broker) }
         }
         let good =
             "{\"location\":{\"type\":\"Feature\",\"geometry\":{\"type\":\"Point\",\"coordinates\":[1,2]},\"properties\":{\"time\":5}}}"
-        try self.publish(good, to: "tracking/v", broker)
+        try await self.publish(good, to: "tracking/v", broker)
         try await watch.wait(within: .seconds(20)) { $0.contains("\"event\":\"location\"") }
         watch.terminate()
         let result = try await watch.result(within: .seconds(20))
@@ -137,13 +137,9 @@ import TrackingCore
         #expect(result.errors.contains("message skipped"))
     }
 
-    private func publish(_ payload: String, to topic: String, _ broker: MosquittoProcess) throws {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/mosquitto_pub")
-        process.arguments = ["-p", "\(broker.port)", "-q", "1", "-t", topic, "-m", payload]
-        try process.run()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
+    private func publish(_ payload: String, to topic: String, _ broker: MosquittoProcess) async throws {
+        try await ChildProcess.run(
+            "/usr/bin/mosquitto_pub", ["-p", "\(broker.port)", "-q", "1", "-t", topic, "-m", payload])
     }
 
     // MARK: - Exit codes

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Runs the built programs as a user would, and ends them.
@@ -15,18 +16,18 @@ struct Programs {
 
     /// Starts a program of this package; its output goes to files, so that no pipe can fill up.
     static func start(
-        _ name: String, _ arguments: [String], environment: [String: String] = [:]
+        _ name: String, _ arguments: [String], environment: [String: String] = [:], input: String = "/dev/null"
     ) throws -> RunningProgram {
         try RunningProgram(
             executable: self.root.appending(path: ".build/debug/\(name)"), arguments: arguments,
-            environment: environment)
+            environment: environment, input: input)
     }
 
     /// Runs a program of this package to its end.
     static func run(
-        _ name: String, _ arguments: [String], environment: [String: String] = [:]
+        _ name: String, _ arguments: [String], environment: [String: String] = [:], input: String = "/dev/null"
     ) async throws -> Result {
-        try await self.start(name, arguments, environment: environment).result(within: .seconds(120))
+        try await self.start(name, arguments, environment: environment, input: input).result(within: .seconds(60))
     }
 
     /// The shared recordings; `nil` where they are absent.
@@ -37,61 +38,64 @@ struct Programs {
     }
 }
 
-final class RunningProgram: @unchecked Sendable {  // Process is used by one test at a time.
-    private let process = Process()
+/// A program of this package that runs; killed at the latest when the last reference to it goes.
+final class RunningProgram: Sendable {
+    private let process: ChildProcess
     private let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-test-\(UUID().uuidString)")
 
-    init(executable: URL, arguments: [String], environment: [String: String]) throws {
+    init(executable: URL, arguments: [String], environment: [String: String], input: String) throws {
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
-        for name in ["out", "err"] {
-            _ = FileManager.default.createFile(atPath: self.folder.appending(path: name).path(), contents: nil)
-        }
-        self.process.executableURL = executable
-        self.process.arguments = arguments
-        self.process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("GODWIT_") }
-            .merging(environment) { $1 }
-        self.process.standardInput = FileHandle.nullDevice
-        self.process.standardOutput = try FileHandle(forWritingTo: self.folder.appending(path: "out"))
-        self.process.standardError = try FileHandle(forWritingTo: self.folder.appending(path: "err"))
-        try self.process.run()
+        let inherited = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("GODWIT_") }
+        self.process = try ChildProcess(
+            executable.path(), arguments, environment: inherited.merging(environment) { $1 }, input: input,
+            output: self.folder.appending(path: "out").path(), errors: self.folder.appending(path: "err").path())
     }
 
-    deinit {
-        if self.process.isRunning { kill(self.process.processIdentifier, SIGKILL) }
-        try? FileManager.default.removeItem(at: self.folder)
-    }
+    deinit { try? FileManager.default.removeItem(at: self.folder) }
 
+    /// Its process id.
+    var id: Int32 { self.process.id }
+    /// What it wrote to standard output so far.
     var output: String { self.text("out") }
+    /// What it wrote to standard error so far.
+    var errors: String { self.text("err") }
 
     private func text(_ name: String) -> String {
         (try? String(contentsOf: self.folder.appending(path: name), encoding: .utf8)) ?? ""
     }
 
-    func terminate() { self.process.terminate() }
+    /// Sends a signal, while it runs.
+    func signal(_ number: Int32) { self.process.signal(number) }
+
+    /// Asks it to end, as `kill` does.
+    func terminate() { self.signal(SIGTERM) }
 
     /// Waits until the output has what is looked for.
-    func wait(within limit: Duration, for isThere: (String) -> Bool) async throws {
+    func wait(within limit: Duration = .seconds(20), for isThere: (String) -> Bool) async throws {
         let deadline = ContinuousClock.now.advanced(by: limit)
         while !isThere(self.output) {
             try #require(
-                ContinuousClock.now < deadline, "not seen in time: \(self.output.suffix(2000)) \(self.text("err"))")
-            await Task.yield()
+                ContinuousClock.now < deadline, "not seen in time: \(self.output.suffix(2000)) \(self.errors)")
             try await Task.sleep(for: .milliseconds(20))
         }
     }
 
+    /// Waits until it has logged what is looked for.
+    func waitForLog(_ text: String, within limit: Duration = .seconds(20)) async throws {
+        try await self.wait(within: limit) { _ in self.errors.contains(text) }
+    }
+
     /// Waits for the end.
     func result(within limit: Duration) async throws -> Programs.Result {
-        let deadline = ContinuousClock.now.advanced(by: limit)
-        while self.process.isRunning {
-            if ContinuousClock.now >= deadline {
-                kill(self.process.processIdentifier, SIGKILL)
-                Issue.record("the program did not end within \(limit): \(self.output.suffix(2000)) \(self.text("err"))")
-                break
-            }
-            try await Task.sleep(for: .milliseconds(20))
+        do {
+            let status = try await self.process.waitForEnd(within: limit)
+            // As `waitpid` has it: the low seven bits are the signal that ended it, the next byte the exit code.
+            let code = status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
+            return Programs.Result(code: code, output: self.output, errors: self.errors)
+        } catch {
+            self.process.signal(SIGKILL)
+            throw TestSupportError(
+                "the program did not end within \(limit): \(self.output.suffix(2000)) \(self.errors)")
         }
-        self.process.waitUntilExit()
-        return Programs.Result(code: self.process.terminationStatus, output: self.output, errors: self.text("err"))
     }
 }

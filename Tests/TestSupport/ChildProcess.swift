@@ -10,14 +10,31 @@ public final class ChildProcess: Sendable {
     public let id: Int32
     private let status = Mutex<Int32?>(nil)
 
-    /// Starts `program`; what it prints goes to the file `output`.
-    public init(_ program: String, _ arguments: [String], output: String) throws {
+    /// Starts a program.
+    ///
+    /// - Parameters:
+    ///   - program: Its path.
+    ///   - arguments: Without the program's name.
+    ///   - environment: Its whole environment; the test's own when `nil`.
+    ///   - input: The file that it reads as standard input.
+    ///   - output: The file that its standard output is added to.
+    ///   - errors: The file that its standard error is added to; `output` when `nil`.
+    public init(
+        _ program: String, _ arguments: [String], environment: [String: String]? = nil, input: String = "/dev/null",
+        output: String, errors: String? = nil
+    ) throws {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 0, input, O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-        posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        if let errors {
+            posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        } else {
+            posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        }
+        // Whatever else the test has open is not the program's: should it be left over, it must hold no lock and no port.
+        for descriptor in Int32(3)..<256 { posix_spawn_file_actions_addclose(&actions, descriptor) }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -28,16 +45,21 @@ public final class ChildProcess: Sendable {
         posix_spawnattr_setsigdefault(&attributes, &signals)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
         let texts = ([program] + arguments).map { strdup($0) } + [nil]
-        defer { for text in texts { free(text) } }
+        let variables = environment.map { $0.map { strdup("\($0)=\($1)") } + [nil] }
+        defer { for text in texts + (variables ?? []) { free(text) } }
         var id: pid_t = 0
-        let code = posix_spawn(&id, program, &actions, &attributes, texts, environ)
+        let code = posix_spawn(&id, program, &actions, &attributes, texts, variables ?? environ.copied)
         guard code == 0 else {
             throw TestSupportError("\(program) cannot be started: \(String(cString: strerror(code)))")
         }
         self.id = id
     }
 
-    deinit { if self.isRunning { self.signal(SIGKILL) } }
+    deinit {
+        guard self.isRunning else { return }
+        kill(self.id, SIGKILL)
+        waitpid(self.id, nil, 0)
+    }
 
     /// Whether it has not ended yet.
     public var isRunning: Bool { self.exitStatus == nil }
@@ -84,5 +106,14 @@ public final class ChildProcess: Sendable {
             let text = (try? String(contentsOf: output, encoding: .utf8)) ?? ""
             throw TestSupportError("\(program) \(arguments.joined(separator: " ")) failed: \(text)")
         }
+    }
+}
+
+extension UnsafeMutablePointer<UnsafeMutablePointer<CChar>?> {
+    /// The pointers up to and with the one that ends them.
+    fileprivate var copied: [UnsafeMutablePointer<CChar>?] {
+        var all: [UnsafeMutablePointer<CChar>?] = []
+        while let text = self[all.count] { all.append(text) }
+        return all + [nil]
     }
 }

@@ -14,8 +14,8 @@ public enum LoopbackPort {
         throw TestSupportError("no free port on 127.0.0.1 between 15000 and 31999 after 200 tries")
     }
 
-    /// A socket that listens there.
-    static func listen(_ port: Int) throws -> Int32 {
+    /// A socket that listens there; the caller closes it.
+    public static func listen(_ port: Int) throws -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var yes: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))

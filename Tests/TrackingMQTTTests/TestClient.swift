@@ -94,7 +94,6 @@ extension TransportEvent {
     func isConnected(_ number: Int) -> Bool {
         if case .connected(number, _) = self { true } else { false }
     }
-    var isConnected: Bool { if case .connected = self { true } else { false } }
     var message: IncomingMessage? { if case .received(let message) = self { message } else { nil } }
     var published: TransportToken? { if case .published(let token, _) = self { token } else { nil } }
     var disconnection: Disconnection? { if case .disconnected(let value) = self { value } else { nil } }

@@ -10,6 +10,7 @@ public enum SourceNotice: Hashable, Sendable {
     case found(source: String)
     /// The receiver's date was this many times 1,024 weeks off the trusted clock (negative: in the past) and was corrected.
     case dateCorrected(source: String, rollovers: Int)
-    /// The receiver's date is this many times 1,024 weeks off a clock that nobody vouches for; the fixes are left alone.
+    /// The receiver's date is this many times 1,024 weeks off a clock that nobody vouches for; the fixes keep it, marked with
+    /// `suspectWeeks` in their `extra`.
     case dateSuspect(source: String, rollovers: Int)
 }

@@ -55,6 +55,29 @@ import TrackingCore
         #expect(fixes[2].altitude == nil && fixes[2].speed == nil)
     }
 
+    @Test func aReferenceThatIsCutIsStillRead() {
+        let text = #"<gpx><trkpt lat="1" lon="2"><time>2019-02-18T07:45:5&#48;Z</time></trkpt></gpx>"#
+        let (events, failure) = self.read(Array(text.utf8).map { [$0] })
+        #expect(failure == nil)
+        #expect(events.fixes.map(\.time) == [.at("2019-02-18T07:45:50Z")])
+    }
+
+    @Test func whereItIsBrokenDoesNotDependOnThePieces() {
+        let text = "\n\n\n x<gpx/>"
+        #expect(self.read(text).failure?.message == "is not well-formed GPX: line 4, text outside of the elements")
+        #expect(self.read(Array(text.utf8).map { [$0] }).failure == self.read(text).failure)
+    }
+
+    @Test func figuresThatOverflowAreUnknown() {
+        let text = """
+            <gpx><trkpt lat="1" lon="2"><time>2019-02-18T07:45:50Z</time><ele>1e308</ele><geoidheight>1e308</geoidheight>\
+            <hdop>1e308</hdop><vdop>1e308</vdop></trkpt></gpx>
+            """
+        let fix = self.read(text).events.fixes.first
+        #expect(fix != nil)
+        #expect(fix?.altitude == nil && fix?.accuracyHorizontal == nil && fix?.accuracyVertical == nil)
+    }
+
     @Test(arguments: 1...100) func thePiecesDoNotMatter(seed: UInt64) {
         var dice = Dice(seed)
         let bytes = Array(Self.track.utf8)

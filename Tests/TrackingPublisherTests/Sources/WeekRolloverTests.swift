@@ -44,7 +44,10 @@ import TrackingCore
         #expect(first.fixes.first.map { abs($0.time.seconds - old.seconds - Self.period) < 1e-3 } == true)
         #expect(examiner.examine(event).count == 1)
         let suspicious = DateExaminer(live, { false })
-        #expect(suspicious.examine(event) == [.notice(.dateSuspect(source: "s", rollovers: -1)), event])
+        var marked = Location(coordinate: place, time: old)
+        marked.extra = Array("{\"suspectWeeks\":-1024}".utf8)
+        #expect(suspicious.examine(event) == [.notice(.dateSuspect(source: "s", rollovers: -1)), .fix(marked)])
+        #expect(first.fixes.first?.extra == nil)
         let recording = SourceFacts(name: "r", kind: .replay, isFinite: true, isLive: false)
         #expect(DateExaminer(recording, { true }).examine(event) == [event])
     }

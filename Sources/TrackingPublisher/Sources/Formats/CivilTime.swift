@@ -5,9 +5,12 @@ enum CivilTime {
     /// The seconds of a day; leap seconds have no number in Unix time.
     static let secondsPerDay = 86_400.0
 
-    /// The days from 1970-01-01 to this date; `nil` where there is no such date.
+    /// The years that dates are read in. Later ones are no fix's, and from 5138 on a date could not be sent.
+    private static let years = 1...5000
+
+    /// The days from 1970-01-01 to this date; `nil` where there is no such date, or not within the years 1 to 5000.
     static func days(year: Int, month: Int, day: Int) -> Int? {
-        guard (1...9999).contains(year), (1...12).contains(month),
+        guard Self.years.contains(year), (1...12).contains(month),
             (1...Self.length(ofMonth: month, year: year)).contains(day)
         else { return nil }
         // Years counted from March put the leap day last, so that every month starts at a fixed day of its year.

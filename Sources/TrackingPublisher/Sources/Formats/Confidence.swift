@@ -27,3 +27,8 @@ enum Confidence {
         1.0675 * dilution * (isDifferential ? Self.differentialRangeError : Self.rangeError)
     }
 }
+
+extension Double {
+    /// The number, or `nil` (unknown) where it is none or too large: figures of a hostile size overflow when they are combined.
+    var ifFinite: Double? { self.isFinite ? self : nil }
+}

@@ -58,7 +58,7 @@ enum GPSDReport: Hashable, Sendable {
         else { return .noFix }
         var location = Location(coordinate: coordinate, time: time)
         if mode >= 3 {
-            location.altitude = report.altHAE
+            location.altitude = report.altHAE?.ifFinite
             location.accuracyVertical = Self.positive(report.epv).map { $0 * Confidence.lineFrom95 }
         }
         location.accuracyHorizontal = Self.accuracyHorizontal(report)
@@ -74,7 +74,7 @@ enum GPSDReport: Hashable, Sendable {
     /// From the errors east and north where gpsd tells both, else from the radius (older ones tell only some of them).
     private static func accuracyHorizontal(_ report: TPV) -> Double? {
         if let east = Self.positive(report.epx), let north = Self.positive(report.epy) {
-            return Confidence.radius(deviations: east * Confidence.lineFrom95, north * Confidence.lineFrom95)
+            return Confidence.radius(deviations: east * Confidence.lineFrom95, north * Confidence.lineFrom95).ifFinite
         }
         return Self.positive(report.eph).map { $0 * Confidence.radiusFrom95 }
     }

@@ -35,7 +35,7 @@ struct GPXReader: RecordingDecoder {
             let trimmed = text.utf8.drop(while: XMLTagReader.isSpace).reversed().drop(while: XMLTagReader.isSpace)
                 .reversed()
             let bytes = Array(trimmed)
-            let number = Double(String(decoding: bytes, as: UTF8.self)).flatMap { $0.isFinite ? $0 : nil }
+            let number = Double(String(decoding: bytes, as: UTF8.self))?.ifFinite
             let magnitude = number.flatMap { $0 >= 0 ? $0 : nil }
             switch name {
             case "time": self.time = ISO8601.parse(bytes)
@@ -124,9 +124,9 @@ struct GPXReader: RecordingDecoder {
         }
         guard let time = point.time else { return .badInput("track point \(self.count) has no valid time") }
         var location = Location(coordinate: coordinate, time: time)
-        location.altitude = point.elevation.map { $0 + (point.geoidHeight ?? 0) }
-        location.accuracyHorizontal = point.dilution.map { Confidence.radius(dilution: $0) }
-        location.accuracyVertical = point.verticalDilution.map { $0 * Confidence.rangeError }
+        location.altitude = point.elevation.map { $0 + (point.geoidHeight ?? 0) }?.ifFinite
+        location.accuracyHorizontal = point.dilution.map { Confidence.radius(dilution: $0) }?.ifFinite
+        location.accuracyVertical = point.verticalDilution.map { $0 * Confidence.rangeError }?.ifFinite
         location.speed = point.speed
         location.bearing = point.course?.normalizedBearing
         return .fix(location)

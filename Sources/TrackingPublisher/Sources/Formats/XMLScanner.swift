@@ -148,17 +148,20 @@ struct XMLScanner: Sendable {
         return .end(name)
     }
 
-    /// The text up to the next markup. It may come in several pieces.
+    /// The text up to the next markup, whole, so that no reference in it is cut; only one above the limit comes in pieces.
     private mutating func text() throws(Malformed) -> Event? {
-        let end = self.buffer[self.position...].firstIndex(of: UInt8(ascii: "<")) ?? self.buffer.count
-        let text = self.buffer[self.position..<end]
+        let next = self.buffer[self.position...].firstIndex(of: UInt8(ascii: "<"))
+        if next == nil, !self.open.isEmpty, self.buffer.count - self.position <= Self.limit { return nil }
+        let text = self.buffer[self.position..<(next ?? self.buffer.count)]
         if self.open.isEmpty,
-            let wrong = text.first(where: { !XMLTagReader.isSpace($0) && !Self.byteOrderMark.contains($0) })
+            let wrong = text.firstIndex(where: { !XMLTagReader.isSpace($0) && !Self.byteOrderMark.contains($0) })
         {
+            self.advance(to: wrong)
             throw self.malformed(
-                wrong == 0 || wrong > 0xF0 ? "the encoding is not UTF-8" : "text outside of the elements")
+                self.buffer[wrong] == 0 || self.buffer[wrong] > 0xF0
+                    ? "the encoding is not UTF-8" : "text outside of the elements")
         }
-        self.advance(to: end)
+        self.advance(to: text.endIndex)
         return .text(XMLTagReader.unescaped(text))
     }
 

@@ -32,6 +32,7 @@ final class DateExaminer: Sendable {
             doubt == .asIs
             ? doubt : WeekRollover.examine(location.time, clock: clock, isTrusted: self.isClockTrusted())
         location.time = verdict.applied(to: location.time)
+        if let mark = verdict.mark { location.extra = mark }
         let isNew = self.state.withLock { state in
             defer { state.told = verdict }
             return state.told != verdict

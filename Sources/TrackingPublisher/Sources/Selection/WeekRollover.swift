@@ -32,4 +32,12 @@ enum WeekRollover: Hashable, Sendable {
         case .asIs, .suspect: time
         }
     }
+
+    /// What a fix whose date is in doubt carries as its `extra`: how many weeks it may be off.
+    var mark: [UInt8]? {
+        switch self {
+        case .suspect(let rollovers): Array("{\"suspectWeeks\":\(rollovers * 1024)}".utf8)
+        case .asIs, .corrected: nil
+        }
+    }
 }

@@ -1,0 +1,14 @@
+import TrackingMQTT
+
+/// Runs the examples of the pages as they stand there: `doc-examples carry PORT SOURCE` and `doc-examples watch PORT`.
+@main
+enum Examples {
+    static func main() async throws {
+        let arguments = CommandLine.arguments
+        let broker = MQTTEndpoint(host: "127.0.0.1", port: Int(arguments[2]))
+        switch arguments[1] {
+        case "carry": try await carry("van-7", from: arguments[3], to: broker)
+        default: try await watch("van-7", at: broker)
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import TrackingCore
+
+@testable import TrackingPublisher
+
+/// Recorded and live NMEA: the same, however the bytes are cut.
+func fuzzNMEA(_ bytes: [UInt8]) {
+    let clock = UnixTime(1_700_000_000)
+    checkPieces(bytes) { NMEARecordingReader(clock: clock) }
+    var splitter = LineSplitter()
+    var decoder = NMEADecoder(isLive: true)
+    var receiver = SerialReceiverStateMachine(speed: 9_600, resolution: .standard)
+    for line in splitter.append(bytes[...]).map({ NMEALine($0) }) {
+        checkFixes(decoder.receive(line, clock: clock))
+        if case .sentence(let sentence) = line { _ = receiver.heard(sentence) }
+        if bytes.count % 3 == 0 { checkFixes(decoder.fellQuiet(clock: clock)) }
+    }
+    checkFixes(decoder.finish(clock: clock))
+}
+
+/// What gpsd says, and what is said to it: one line each.
+func fuzzGPSD(_ bytes: [UInt8]) {
+    var splitter = LineSplitter()
+    var machine = GPSDSessionStateMachine(name: "gpsd", asksForCycle: true, resolution: .standard)
+    let now = MonotonicTime(.zero)
+    _ = machine.connected(now: now)
+    for line in splitter.append(bytes[...]) {
+        for action in machine.received(line, now: now) {
+            switch action {
+            case .send(let text): precondition(text.utf8.firstIndex(of: 0x0A) == text.utf8.indices.last)
+            case .deliver(let event): checkFixes([event])
+            case .fail: return
+            }
+        }
+    }
+}
+
+/// GPX: the same, however the bytes are cut.
+func fuzzGPX(_ bytes: [UInt8]) { checkPieces(bytes) { GPXReader() } }
+
+/// Reads all at once and in pieces, whose sizes the bytes choose.
+private func checkPieces<Decoder: RecordingDecoder>(_ bytes: [UInt8], _ make: () -> Decoder) {
+    var whole = make()
+    let events = whole.append(bytes[...]) + whole.finish()
+    checkFixes(events)
+    var cut = make()
+    var pieces: [SourceEvent] = []
+    var start = 0
+    while start < bytes.count {
+        let end = min(bytes.count, start + 1 + Int(bytes[start] % 32))
+        pieces += cut.append(bytes[start..<end])
+        start = end
+    }
+    pieces += cut.finish()
+    precondition(pieces == events, "it matters how the bytes are cut")
+    precondition(whole.failure == cut.failure, "it matters to the failure how the bytes are cut")
+}
+
+/// Every fix that a source tells can be sent, and arrives as it was.
+private func checkFixes(_ events: [SourceEvent]) {
+    for case .fix(let location) in events {
+        let update = LocationUpdate(location: location)
+        guard let payload = try? LocationCodec.encode(update) else { preconditionFailure("a fix that cannot be sent") }
+        precondition((try? LocationCodec.decode(payload)) == update, "a fix that does not arrive as it was")
+    }
+}

@@ -1,0 +1,20 @@
+import Foundation
+
+/// What libFuzzer calls: the target that the environment names. All are one program, so that the library is compiled once.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzz(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    target(Array(UnsafeBufferPointer(start: data, count: count)))
+    return 0
+}
+
+private let target: @Sendable ([UInt8]) -> Void = {
+    switch ProcessInfo.processInfo.environment["FUZZ_TARGET"] {
+    case "location": fuzzLocation
+    case "messages": fuzzMessages
+    case "topic": fuzzTopic
+    case "nmea": fuzzNMEA
+    case "gpsd": fuzzGPSD
+    case "gpx": fuzzGPX
+    case let other: preconditionFailure("FUZZ_TARGET names no target: \(other ?? "it is not set")")
+    }
+}()

@@ -1,0 +1,119 @@
+import Foundation
+import Testing
+
+/// docs/configuration.md says what the programs' `--help` says.
+@Suite(.timeLimit(.minutes(2))) struct ConfigurationPageTests {
+    /// One option as `--help` tells it.
+    private struct Option: Hashable {
+        var name: String
+        var text: String
+        /// What follows `default: `, where it is said.
+        var standard: String? {
+            self.text.firstMatch(of: #/default: ([^);]+)[);]/#).map { String($0.1) }
+        }
+    }
+
+    private static func help(_ program: String, _ subcommand: String) async throws -> [Option] {
+        let help = try await Programs.run(program, [subcommand, "--help"])
+        #expect(help.code == 0)
+        let options = help.output.components(separatedBy: "\nOPTIONS:\n")[1]
+        var found: [Option] = []
+        for line in options.split(separator: "\n") {
+            if let match = line.firstMatch(of: #/^  (?:-\w, )?--([a-z-]+)/#) {
+                found.append(Option(name: String(match.1), text: String(line)))
+            } else if !found.isEmpty {
+                found[found.count - 1].text += " " + line.trimmingCharacters(in: .whitespaces)
+            }
+        }
+        return found.filter { !["help", "version"].contains($0.name) }
+    }
+
+    private static func page() throws -> String {
+        try String(contentsOf: Programs.root.appending(path: "docs/configuration.md"), encoding: .utf8)
+    }
+
+    /// The rows of the tables beneath a heading, by the option's name.
+    private static func rows(_ heading: String) throws -> [String: [String]] {
+        let section = try self.page().components(separatedBy: "\n## ").first { $0.hasPrefix(heading) }
+        var rows: [String: [String]] = [:]
+        for line in try #require(section).components(separatedBy: "\n### ")[0].split(separator: "\n") {
+            let cells = line.replacing("\\|", with: "/").split(separator: "|")
+                .map { $0.trimmingCharacters(in: .whitespaces) }
+            guard line.hasPrefix("|"), let match = cells.first?.firstMatch(of: #/^`--([a-z-]+)/#) else { continue }
+            #expect(rows.updateValue(cells, forKey: String(match.1)) == nil, "--\(match.1) stands twice")
+        }
+        return rows
+    }
+
+    @Test(arguments: [("godwit-agent", "run", "`godwit-agent run`"), ("godwit", "watch", "`godwit watch ID…`")])
+    func everyOptionIsOnThePageWithItsVariableKeyAndDefault(
+        program: String, subcommand: String, heading: String
+    ) async throws {
+        let options = try await Self.help(program, subcommand)
+        let rows = try Self.rows("Both programs").merging(Self.rows(heading)) { first, _ in first }
+        #expect(Set(options.map(\.name)) == Set(rows.keys))
+        for option in options {
+            let cells = try #require(rows[option.name])
+            try #require(cells.count == 5, "--\(option.name)")
+            #expect(cells[1] == "`GODWIT_\(option.name.uppercased().replacing("-", with: "_"))`")
+            #expect(cells[2] == (option.name == "config" ? "–" : "`\(option.name)`"))
+            if let standard = option.standard { #expect(cells[4].contains(standard), "--\(option.name)") }
+        }
+    }
+
+    @Test func everyOptionOfTheDemoIsOnThePage() async throws {
+        let options = try await Self.help("godwit", "demo")
+        #expect(Set(options.map(\.name)) == Set(try Self.rows("`godwit demo`").keys))
+    }
+
+    @Test func theFileOnThePageIsTaken() async throws {
+        let blocks = try Self.page().components(separatedBy: "```yaml\n").dropFirst()
+        try #require(blocks.count == 1)
+        let yaml = try #require(blocks.first?.components(separatedBy: "```")[0])
+        let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appending(path: "agent.yaml")
+        for (name, text) in [("ca.crt", ""), ("password", ""), ("agent.yaml", yaml)] {
+            try text.replacing("/etc/godwit", with: folder.path())
+                .write(to: folder.appending(path: name), atomically: true, encoding: .utf8)
+        }
+        let agent = try await Programs.run(
+            "godwit-agent", ["run", "--config", file.path(), "--broker", "mqtt://127.0.0.1:1", "--fail-fast"])
+        // Everything in it was understood: what is missing is the broker.
+        #expect(agent.code == 69, "\(agent.errors)")
+    }
+
+    // MARK: - Coming from Ably
+
+    /// What the page names as ours is there.
+    @Test func everyNameOnThePageForAblysUsersExists() throws {
+        let page = try String(
+            contentsOf: Programs.root.appending(path: "docs/coming-from-ably.md"), encoding: .utf8)
+        let words = try Self.wordsOfTheSources()
+        let options = try Set(Self.rows("Both programs").keys).union(Self.rows("`godwit-agent run`").keys)
+        for row in page.split(separator: "\n").filter({ $0.hasPrefix("|") }) {
+            let here = row.split(separator: "|")[1]
+            for code in here.matches(of: #/`([^`]+)`/#).map(\.1) {
+                if code.hasPrefix("--") {
+                    #expect(options.contains(code.dropFirst(2).prefix { $0 != " " }.description), "\(code)")
+                    continue
+                }
+                for word in code.matches(of: #/[A-Za-z_]+/#).map({ String($0.0) }) {
+                    #expect(words.contains(word), "\(word), in \(row)")
+                }
+            }
+        }
+    }
+
+    private static func wordsOfTheSources() throws -> Set<String> {
+        let folder = Programs.root.appending(path: "Sources")
+        let files = FileManager.default.enumerator(atPath: folder.path())?.compactMap { $0 as? String } ?? []
+        var words: Set<String> = []
+        for file in files where file.hasSuffix(".swift") {
+            let text = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
+            words.formUnion(text.split { !($0.isLetter || $0 == "_") }.map(String.init))
+        }
+        return words
+    }
+}

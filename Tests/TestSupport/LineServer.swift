@@ -1,0 +1,117 @@
+import Foundation
+import Synchronization
+
+/// A TCP server on a free port of 127.0.0.1 that talks in lines: stands where a receiver's server or gpsd would, and logs who
+/// comes, what is said and who goes.
+public final class LineServer: Sendable {
+    /// What happened, with the number of the connection from 1.
+    public enum Event: Hashable, Sendable {
+        case connected(Int)
+        case line(Int, String)
+        case closed(Int)
+    }
+
+    /// Where it listens.
+    public let port: Int
+    /// Everything that happened.
+    public let log = EventLog<Event>()
+    private let listener: Int32
+    private let state = Mutex(State())
+
+    private struct State {
+        var open: [Int: Int32] = [:]
+        var arrivals: [ContinuousClock.Instant] = []
+        var welcome: String?
+    }
+
+    /// Starts to listen.
+    ///
+    /// - Parameter welcome: What each client is told as it comes; `nil` closes its connection at once.
+    public init(welcome: String? = "") throws {
+        self.port = try LoopbackPort.free()
+        self.listener = try LoopbackPort.listen(self.port)
+        self.state.withLock { $0.welcome = welcome }
+        let listener = self.listener
+        Thread.detachNewThread { [weak self] in
+            while case let connection = accept(listener, nil, nil), connection >= 0, let self {
+                self.arrived(connection)
+            }
+            close(listener)
+        }
+    }
+
+    deinit { self.stop() }
+
+    /// How many connections stand now.
+    public var openConnections: Int { self.state.withLock { $0.open.count } }
+
+    /// When each connection came.
+    public var arrivals: [ContinuousClock.Instant] { self.state.withLock { $0.arrivals } }
+
+    /// What each client is told from now on as it comes; `nil` closes its connection at once.
+    public func welcome(with text: String?) { self.state.withLock { $0.welcome = text } }
+
+    /// Sends text to everyone connected.
+    public func send(_ text: String) {
+        self.state.withLock { state in for connection in state.open.values { Self.send(text, to: connection) } }
+    }
+
+    /// Waits until no connection stands.
+    public func waitUntilDeserted() async throws {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while self.openConnections > 0 {
+            guard ContinuousClock.now < deadline else {
+                throw TestSupportError("\(self.openConnections) connections stand after 20 s: \(self.log.elements)")
+            }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    /// Drops everyone who is connected.
+    public func dropEveryone() {
+        self.state.withLock { state in
+            for connection in state.open.values { shutdown(connection, Int32(SHUT_RDWR)) }
+        }
+    }
+
+    /// Stops listening and drops everyone.
+    public func stop() {
+        shutdown(self.listener, Int32(SHUT_RDWR))
+        self.dropEveryone()
+    }
+
+    private func arrived(_ connection: Int32) {
+        let (number, welcome) = self.state.withLock { state in
+            state.arrivals.append(.now)
+            state.open[state.arrivals.count] = connection
+            return (state.arrivals.count, state.welcome)
+        }
+        self.log.append([.connected(number)])
+        if let welcome {
+            Self.send(welcome, to: connection)
+        } else {
+            shutdown(connection, Int32(SHUT_RDWR))
+        }
+        Thread.detachNewThread { self.listen(number, connection) }
+    }
+
+    private static func send(_ text: String, to connection: Int32) {
+        let bytes = Array(text.utf8)
+        _ = Foundation.send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+    }
+
+    private func listen(_ number: Int, _ connection: Int32) {
+        var text = ""
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        while case let count = recv(connection, &buffer, buffer.count, 0), count > 0 {
+            text += String(decoding: buffer[..<count], as: UTF8.self)
+            while let end = text.firstIndex(of: "\n") {
+                self.log.append([.line(number, String(text[..<end]))])
+                text.removeSubrange(...end)
+            }
+        }
+        self.state.withLock { $0.open[number] = nil }
+        close(connection)
+        self.log.append([.closed(number)])
+    }
+}

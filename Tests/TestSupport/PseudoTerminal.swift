@@ -1,0 +1,74 @@
+import Foundation
+import Synchronization
+
+/// A serial line whose far end, the receiver, is the test: a pseudo-terminal in raw mode.
+public final class PseudoTerminal: Sendable {
+    /// The device that programs open.
+    public let path: String
+    private let master: Int32
+    /// Kept open, so that the line stands whoever opens and closes it, and what waits in it can be counted.
+    private let slave: Int32
+    private let heard = Mutex<[UInt8]>([])
+
+    /// Opens a line.
+    public init() throws {
+        var ends: (Int32, Int32) = (-1, -1)
+        guard openpty(&ends.0, &ends.1, nil, nil, nil) == 0, let name = ttyname(ends.1) else {
+            throw TestSupportError("no pseudo-terminal can be opened")
+        }
+        (self.master, self.slave) = ends
+        self.path = String(cString: name)
+        for end in [self.master, self.slave] { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        _ = fcntl(self.master, F_SETFL, O_NONBLOCK)
+        var settings = termios()
+        tcgetattr(self.slave, &settings)
+        cfmakeraw(&settings)
+        tcsetattr(self.slave, TCSANOW, &settings)
+    }
+
+    deinit {
+        close(self.slave)
+        close(self.master)
+    }
+
+    /// Sends bytes as the receiver, and returns once whoever has the line open has read them.
+    ///
+    /// - Throws: `TestSupportError` when they were not read within 20 s.
+    public func send(_ bytes: some Sequence<UInt8>) async throws {
+        var rest = Array(bytes)[...]
+        try await Self.wait("the line's reader to take \(rest.count) bytes") {
+            if !rest.isEmpty {
+                let count = rest.withUnsafeBytes { write(self.master, $0.baseAddress, min($0.count, 2_048)) }
+                if count > 0 { rest = rest.dropFirst(count) }
+            }
+            return rest.isEmpty && self.isRead
+        }
+    }
+
+    /// Waits until the program at the other end has written this, from now on or before.
+    public func waitForCommand(_ text: String) async throws {
+        try await Self.wait("'\(text)' to be told to the receiver") { self.commands.contains(text) }
+    }
+
+    /// Everything that was written to the receiver so far; what is no text in it is replaced.
+    public var commands: String {
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        while case let count = read(self.master, &buffer, buffer.count), count > 0 {
+            self.heard.withLock { $0 += buffer[..<count] }
+        }
+        return String(decoding: self.heard.withLock { $0 }, as: UTF8.self)
+    }
+
+    private var isRead: Bool {
+        var count: Int32 = 0
+        return ioctl(self.slave, UInt(FIONREAD), &count) == 0 && count == 0
+    }
+
+    private static func wait(_ what: String, until condition: () -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while !condition() {
+            guard ContinuousClock.now < deadline else { throw TestSupportError("waited 20 s for \(what)") }
+            try await Task.sleep(for: .milliseconds(1))
+        }
+    }
+}
