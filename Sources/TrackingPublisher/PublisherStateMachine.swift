@@ -50,8 +50,12 @@ public struct PublisherStateMachine: Sendable {
 
     enum Purpose: Hashable, Sendable {
         /// What was subscribed to at once: three filters a trackable, in this order.
+        case all([TrackableID])
+        /// Answered once what stands on all of it was read.
         case settle([TrackableID])
         case adding(TrackableID)
+        /// Answered once what stands on the filters of this trackable was read.
+        case entering(TrackableID)
         case update(TrackableID)
         case raw(TrackableID)
         case presence(TrackableID)

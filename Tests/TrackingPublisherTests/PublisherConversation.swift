@@ -62,13 +62,15 @@ struct PublisherConversation {
         return self.happened(.transport(.disconnected(Disconnection(reason: reason, retry: .zero, lasted: .zero))))
     }
 
-    /// The broker grants what was subscribed to so far, or refuses all of it.
+    /// The broker grants what was subscribed to so far and what is subscribed to thereupon, or refuses all of it.
     mutating func granted(refusing refusal: TrackingError? = nil) -> [String] {
-        let subscriptions = self.subscriptions
-        self.subscriptions = []
-        return subscriptions.flatMap {
-            self.happened(.transport(.subscribed($0.token, refusals: Array(repeating: refusal, count: $0.count))))
+        var answers: [String] = []
+        while !self.subscriptions.isEmpty {
+            let next = self.subscriptions.removeFirst()
+            answers += self.happened(
+                .transport(.subscribed(next.token, refusals: Array(repeating: refusal, count: next.count))))
         }
+        return answers
     }
 
     /// The broker takes what was published so far, apart from what it refuses.

@@ -66,6 +66,7 @@ extension MQTTConnection {
         if let acceptance, acceptance.code == 0 {
             let reason = self.reasonOfEnd(result)
             let isGoodbye = result.code == MOSQ_ERR_SUCCESS.rawValue && self.sink.disconnection == 0
+            self.suspectUnanswered(result)
             self.closeLink()
             if isGoodbye { self.perform(self.machine.goodbyeSent(now: self.now)) }
             self.perform(self.machine.connectionLost(reason, now: self.now))
