@@ -46,7 +46,7 @@ final class DemoShow: Service {
                 }
                 defer { group.cancelAll() }
                 // The story ends by throwing: nothing else here ends by itself.
-                do { try await group.waitForAll() } catch is CancellationError {}
+                do { for try await _ in group {} } catch is CancellationError {}
             }
         }
     }

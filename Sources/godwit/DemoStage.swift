@@ -100,6 +100,11 @@ final class DemoStage: Sendable {
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice
         process.standardError = output
+        // A child inherits the mask of the thread that starts it, and those of the concurrency runtime block SIGTERM.
+        var (none, before) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
         try process.run()
         self.children.withLock { $0.append(process) }
     }
