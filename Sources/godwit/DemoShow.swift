@@ -60,7 +60,7 @@ final class DemoShow: Service {
         self.say("Look yourself:  mosquitto_sub -v -p \(self.stage.port) -t 'tracking/#'")
         try self.stage.startAgent()
         var happened = try await self.chapter(
-            "Nobody watches: a position every 30 s, the finer source closed.", within: 20
+            "Nobody watches: a position every 30 s, the finer source closed.", within: 40
         ) {
             $0.inForce?.subscribers == 0 && $0.inForce?.resolution.desiredInterval == .seconds(30) && $0.lastFix != nil
                 && self.stage.selectedSource == "BALANCED"
