@@ -77,7 +77,11 @@ import Testing
                 "--resolution-near", "HIGH/1000/0",
             ] + threshold)
         #expect(agent.code == 0, "\(agent.errors)")
-        try await watch.wait(within: .seconds(20)) { $0.contains("\"near\":true") }
+        // The presence is withdrawn after the last position.
+        try await watch.wait(within: .seconds(20)) { output in
+            let seen = self.events(output, "presence").compactMap { $0["status"] as? String }
+            return seen.contains("PRESENT") && seen.last == "ABSENT"
+        }
         let resolutions = self.events(watch.output, "resolution").filter { $0["near"] != nil }
         #expect(resolutions.first?["near"] as? Bool == false)
         let near = try #require(resolutions.first { $0["near"] as? Bool == true }?["resolution"] as? [String: Any])
