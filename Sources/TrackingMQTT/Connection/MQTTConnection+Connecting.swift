@@ -90,8 +90,8 @@ extension MQTTConnection {
             return .refused(ReasonCode.connectionRefused(code, version: link.attempt.version))
         }
         let host = link.endpoint.host
-        if let error = link.handle?.tls?.verificationError(host: host) { return .unreachable(error) }
-        if let tls = link.handle?.tls, link.isUp || !tls.isEstablished, let complaint = self.sink.complaint {
+        if let error = link.tls?.verificationError(host: host) { return .unreachable(error) }
+        if link.tls != nil, let complaint = self.sink.complaint {
             return .unreachable(TrackingError(.tlsFailed, "no TLS with \(link.endpoint): \(complaint)"))
         }
         if link.isUp {
