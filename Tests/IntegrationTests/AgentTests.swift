@@ -59,7 +59,8 @@ import Testing
         let raw = self.events(watch.output, "raw").compactMap { $0["location"] as? [String: Any] }
         let properties = raw.compactMap { $0["properties"] as? [String: Any] }
         #expect(Set(properties.compactMap { $0["stream"] as? String }).count == 1)
-        #expect(properties.first?["seq"] as? Int == 1)
+        let numbers = properties.compactMap { $0["seq"] as? Int }
+        #expect(numbers.count == raw.count && numbers == numbers.sorted() && Set(numbers).count == raw.count)
     }
 
     @Test(arguments: [["--proximity", "300"], ["--arrival", "15"]])
