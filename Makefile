@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 SWIFT_FLAGS := --explicit-target-dependency-import-check error
 
-.PHONY: demo test build release lint sanitizer drills setup
+.PHONY: demo test bench build release lint sanitizer drills setup
 
 demo: setup
 	swift build $(SWIFT_FLAGS)
@@ -11,6 +11,10 @@ demo: setup
 test:
 	scripts/test
 
+# Speed and memory, held against docs/performance.md; on a machine that does nothing else.
+bench: setup
+	scripts/bench
+
 build: setup
 	swift build $(SWIFT_FLAGS)
 
@@ -18,7 +22,7 @@ release: setup
 	swift build $(SWIFT_FLAGS) -c release --static-swift-stdlib
 
 lint:
-	swift format lint --strict --recursive Sources Tests Package.swift
+	swift format lint --strict --recursive Sources Tests Benchmarks Package.swift
 
 # The unit tests under the thread sanitizer.
 sanitizer: setup

@@ -1,0 +1,99 @@
+// What an idle connection keeps in memory, the kernel's share included: 2,000 of one process, all on one I/O thread, each
+// with one subscription.
+
+import BenchmarkSupport
+import Glibc
+import TrackingCore
+import TrackingMQTT
+
+let connections = 2_000
+
+/// Descriptors for them: a socket and libmosquitto's two each.
+func raiseDescriptorLimit() throws {
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    let needed = rlim_t(connections * 3 + 200)
+    guard limit.rlim_max >= needed else {
+        throw BenchmarkError(
+            "\(needed) open files are needed, and the limit is \(limit.rlim_max): ulimit -Hn \(needed)")
+    }
+    limit.rlim_cur = max(limit.rlim_cur, needed)
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+}
+
+/// Memory in KiB.
+struct Memory {
+    /// What the process itself wrote to.
+    var anonymous = KernelFiles.kibibytes("RssAnon", in: "/proc/self/status")
+    /// The kernel's tables for it.
+    var pageTables = KernelFiles.kibibytes("VmPTE", in: "/proc/self/status")
+    /// The kernel's objects, of everyone: sockets, their inodes and files, what epoll notes.
+    var slabs = KernelFiles.kibibytes("Slab", in: "/proc/meminfo")
+    /// The buffers of all TCP sockets, in pages.
+    var socketBuffers = Memory.socketBufferPages() * Double(sysconf(Int32(_SC_PAGESIZE))) / 1_024
+
+    private static func socketBufferPages() -> Double {
+        for line in KernelFiles.read("/proc/net/sockstat").split(separator: "\n") where line.hasPrefix("TCP:") {
+            return line.split(separator: " ").last.flatMap { Double($0) } ?? 0
+        }
+        return 0
+    }
+}
+
+/// Connects, subscribes, says so once, and stays until cancelled.
+func stay(_ number: Int, port: Int, ready: @escaping @Sendable () -> Void) async throws {
+    let configuration = MQTTConfiguration(
+        endpoints: [MQTTEndpoint(host: "127.0.0.1", port: port)], client: try ClientID("idle-\(number)"))
+    let transport = try MQTTTransport(configuration: configuration)
+    async let running: Void = transport.run()
+    for await batch in transport.events {
+        for event in batch {
+            switch event {
+            case .connected: transport.send([.subscribe(["tracking/idle-\(number)"], 1)])
+            case .subscribed: ready()
+            case .disconnected(let disconnection):
+                if let reason = disconnection.reason { print("connection \(number): \(reason)") }
+            case .received, .published: break
+            }
+        }
+    }
+    await running
+}
+
+/// Makes `count` connections and returns memory before and after.
+func measure(_ count: Int, port: Int) async throws -> (before: Memory, after: Memory) {
+    let (readiness, ready) = AsyncStream.makeStream(of: Void.self)
+    return try await withThrowingTaskGroup(of: Void.self) { group in
+        // The first brings what is there once: the loop's thread and buffers.
+        group.addTask { try await stay(0, port: port) { ready.yield() } }
+        var arrivals = readiness.makeAsyncIterator()
+        _ = await arrivals.next()
+        let before = Memory()
+        for number in 1...count {
+            group.addTask { try await stay(number, port: port) { ready.yield() } }
+            // Fifty at a time, so that the broker's queue of those who come never overflows.
+            if number % 50 == 0 { for _ in 0..<50 { _ = await arrivals.next() } }
+        }
+        try await Task.sleep(for: .seconds(2))
+        let after = Memory()
+        group.cancelAll()
+        return (before, after)
+    }
+}
+
+try raiseDescriptorLimit()
+let broker = try Broker()
+let (before, after) = try await measure(connections, port: broker.port)
+let each = { (amount: Double) in amount / Double(connections) }
+let anonymous = each(after.anonymous - before.anonymous)
+let tables = each(after.pageTables - before.pageTables)
+// The broker is on this machine: half of what the kernel made are its ends of the connections.
+let kernel = each(after.slabs - before.slabs + after.socketBuffers - before.socketBuffers) / 2
+
+var report = Report()
+report.measure("idle connection: the process's anonymous memory", anonymous, "KiB")
+report.measure("idle connection: the kernel's objects, buffers and page tables", kernel + tables, "KiB")
+report.measure(
+    "idle connection of \(connections) on one I/O thread, all together", anonymous + tables + kernel, "KiB", .atMost(12)
+)
+if !report.isMet { exit(1) }
