@@ -6,7 +6,7 @@ public struct Broker: Sendable {
     /// Where it listens, on 127.0.0.1.
     public let port: Int
 
-    /// Starts it and returns once it accepts connections.
+    /// Starts it and returns once it accepts connections. To be called first of all, on the main thread.
     public init() throws {
         for _ in 0..<20 {
             let port = Int.random(in: 15_000..<32_000)
@@ -15,7 +15,9 @@ public struct Broker: Sendable {
             // Once it listens it has read them.
             defer { unlink(file) }
             let program = access("/usr/sbin/mosquitto", X_OK) == 0 ? "/usr/sbin/mosquitto" : "mosquitto"
-            let process = try ChildProcess(program, ["-c", file])
+            // The kernel ends it with the thread that started it, however that comes to its end: the main one, here.
+            let process = try ChildProcess(
+                "setpriv", ["--pdeathsig", "KILL", program, "-c", file], isQuiet: true)
             if Self.waits(for: process, on: port) {
                 self.port = port
                 return

@@ -1,19 +1,21 @@
 import Glibc
 
-/// A program that a benchmark starts and ends by its id. The kernel ends it with the benchmark, however that comes to its end.
+/// A program that a benchmark starts and ends by its id.
 public struct ChildProcess: Sendable {
     /// The process's id.
     public let id: Int32
 
-    /// Starts a program with an empty signal mask and no descriptors but the first three; it prints where the benchmark
-    /// prints its errors.
-    public init(_ program: String, _ arguments: [String]) throws {
+    /// Starts a program with an empty signal mask and no descriptors but the first three.
+    ///
+    /// - Parameter isQuiet: Whether what it prints goes nowhere; else it goes where the benchmark prints its errors.
+    public init(_ program: String, _ arguments: [String], isQuiet: Bool = false) throws {
         // What the benchmark was started with, such as a lock of its caller's, is not the program's to keep.
         for descriptor: Int32 in 3..<256 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        if isQuiet { posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0) }
         posix_spawn_file_actions_adddup2(&actions, 2, 1)
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -22,10 +24,10 @@ public struct ChildProcess: Sendable {
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-        let texts = (["setpriv", "--pdeathsig", "KILL", program] + arguments).map { strdup($0) } + [nil]
+        let texts = ([program] + arguments).map { strdup($0) } + [nil]
         defer { for text in texts { free(text) } }
         var id: pid_t = 0
-        let code = posix_spawnp(&id, "setpriv", &actions, &attributes, texts, environ)
+        let code = posix_spawnp(&id, program, &actions, &attributes, texts, environ)
         guard code == 0 else {
             throw BenchmarkError("\(program) cannot be started: \(String(cString: strerror(code)))")
         }

@@ -32,9 +32,13 @@ struct Carrier {
                 "--default-resolution", "HIGH/1000/0",
             ])
         var arrivals = watcher.arrivals.makeAsyncIterator()
-        guard let arrival = await arrivals.next() else { throw BenchmarkError("the agent was not seen") }
+        guard let arrival = await arrivals.next() else {
+            process.end(SIGKILL)
+            throw BenchmarkError("the agent was not seen")
+        }
         let value = try await body(Carrier(process: process, watcher: watcher, secondsToOnline: arrival - start))
-        guard process.end(SIGTERM) == 0 else { throw BenchmarkError("the agent did not end in order") }
+        let status = process.end(SIGTERM)
+        guard status == 0 else { throw BenchmarkError("the agent did not end in order: status \(status)") }
         watcher.close()
         try await watching
         return value

@@ -40,44 +40,49 @@ struct Memory {
     }
 }
 
-/// Connects, subscribes, says so once, and stays until cancelled.
-func stay(_ number: Int, port: Int, ready: @escaping @Sendable () -> Void) async throws {
+func makeTransport(_ number: Int, port: Int) throws -> MQTTTransport {
     let configuration = MQTTConfiguration(
         endpoints: [MQTTEndpoint(host: "127.0.0.1", port: port)], client: try ClientID("idle-\(number)"))
-    let transport = try MQTTTransport(configuration: configuration)
-    async let running: Void = transport.run()
+    return try MQTTTransport(configuration: configuration)
+}
+
+/// Reads what happens: subscribes, says once that it has, and stays.
+func read(_ transport: MQTTTransport, _ number: Int, ready: AsyncStream<Void>.Continuation) async {
     for await batch in transport.events {
-        for event in batch {
-            switch event {
-            case .connected: transport.send([.subscribe(["tracking/idle-\(number)"], 1)])
-            case .subscribed: ready()
-            case .disconnected(let disconnection):
-                if let reason = disconnection.reason { print("connection \(number): \(reason)") }
-            case .received, .published: break
-            }
-        }
+        for event in batch { react(event, transport, number, ready) }
     }
-    await running
+}
+
+func react(_ event: TransportEvent, _ transport: MQTTTransport, _ number: Int, _ ready: AsyncStream<Void>.Continuation)
+{
+    switch event {
+    case .connected: transport.send([.subscribe(["tracking/idle-\(number)"], 1)])
+    case .subscribed: ready.yield()
+    case .disconnected(let disconnection):
+        if let reason = disconnection.reason { print("connection \(number): \(reason)") }
+    case .received, .published: break
+    }
 }
 
 /// Makes `count` connections and returns memory before and after.
 func measure(_ count: Int, port: Int) async throws -> (before: Memory, after: Memory) {
     let (readiness, ready) = AsyncStream.makeStream(of: Void.self)
-    return try await withThrowingTaskGroup(of: Void.self) { group in
-        // The first brings what is there once: the loop's thread and buffers.
-        group.addTask { try await stay(0, port: port) { ready.yield() } }
+    return try await withThrowingDiscardingTaskGroup { group in
         var arrivals = readiness.makeAsyncIterator()
-        _ = await arrivals.next()
-        let before = Memory()
-        for number in 1...count {
-            group.addTask { try await stay(number, port: port) { ready.yield() } }
-            // Fifty at a time, so that the broker's queue of those who come never overflows.
-            if number % 50 == 0 { for _ in 0..<50 { _ = await arrivals.next() } }
+        var before: Memory?
+        for number in 0...count {
+            let transport = try makeTransport(number, port: port)
+            group.addTask { await transport.run() }
+            group.addTask { await read(transport, number, ready: ready) }
+            // One after the other, so that the broker's queue of those who come never overflows.
+            _ = await arrivals.next()
+            // The first brought what is there once: the loop's thread and buffers.
+            if before == nil { before = Memory() }
         }
         try await Task.sleep(for: .seconds(2))
         let after = Memory()
         group.cancelAll()
-        return (before, after)
+        return (before ?? after, after)
     }
 }
 
