@@ -94,7 +94,7 @@ extension PublisherStateMachine {
     mutating func requested(
         _ request: ResolutionRequest?, on id: TrackableID, by client: ClientID, at moment: Moment
     ) -> [Action] {
-        guard let asset = self.assets[id] else { return [] }
+        guard self.assets[id] != nil else { return [] }
         guard let request else {
             let sessions = (self.requests[id]?.removeValue(forKey: client) ?? [:]).keys
             return self.reconsider(id, sessions.map { .requestDropped(SubscriberID(client: client, session: $0)) })
@@ -103,12 +103,17 @@ extension PublisherStateMachine {
         guard self.makeRoom(for: client, on: id) else { return [] }
         // A client has one standing request; that of an earlier session counts only while it is still present.
         let standing = (self.requests[id]?[client] ?? [:]).filter {
-            asset.funnel.subscribers.contains(SubscriberID(client: client, session: $0.key))
+            self.isPresent(SubscriberID(client: client, session: $0.key), on: id)
         }
         self.requests[id, default: [:]][client] = standing.merging([request.session: request.resolution]) { $1 }
         // From someone not present it takes effect when that presence arrives.
-        guard asset.funnel.subscribers.contains(subscriber) else { return [] }
+        guard self.isPresent(subscriber, on: id) else { return [] }
         return self.reconsider(id, [.requestMade(subscriber, request.resolution)])
+    }
+
+    /// Asked in place: an asset that is held while it changes makes the change copy everyone's requests.
+    private func isPresent(_ subscriber: SubscriberID, on id: TrackableID) -> Bool {
+        self.assets[id]?.funnel.subscribers.contains(subscriber) == true
     }
 
     /// Whether a request of this client can be taken in; those of clients that are gone make way.
