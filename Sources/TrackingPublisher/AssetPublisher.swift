@@ -15,6 +15,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     private let configuration: PublisherConfiguration
     private let transport: Transport
     private let policy: any ResolutionPolicy
+    private let spool: any SpoolStorage
     private let logger: Logger
     private let clock = DeviceClock()
     private let mailbox = Mailbox<PublisherStateMachine.Event>()
@@ -37,13 +38,15 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     ///
     /// - Parameters:
     ///   - transport: The connection; it is run and closed by this publisher.
+    ///   - spool: Where records are kept until they are safe; in memory by default, and then gone with the program.
     ///   - policy: What decides resolutions; a policy of one's own sees the same snapshot.
     public init(
-        configuration: PublisherConfiguration, transport: Transport,
+        configuration: PublisherConfiguration, transport: Transport, spool: any SpoolStorage = InMemorySpool(),
         policy: any ResolutionPolicy = DefaultResolutionPolicy(), logger: Logger = Logger(label: "godwit.publisher")
     ) {
         self.configuration = configuration
         self.transport = transport
+        self.spool = spool
         self.policy = policy
         self.logger = logger
     }
@@ -67,6 +70,9 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         self.shared.withLock { if $0.active == id { $0.active = nil } }
         self.mailbox.post(.remove(id))
     }
+
+    /// Sends what waits in the log now: one batch of each trackable, or everything.
+    public func sendRecords(all: Bool) { self.mailbox.post(.sendRecords(all: all)) }
 
     /// The trackable that was given to ``track(_:)`` last and not removed since.
     public var active: TrackableID? { self.shared.withLock { $0.active } }
@@ -122,10 +128,16 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     /// Runs until ``finish(within:)``, a graceful shutdown, or cancellation. Call it once.
     ///
     /// - Throws: `takenOver` when another program uses the client id; after ``finish(within:)`` the broker's reason where it
-    ///   refuses a trackable, so that positions of it were never sent.
+    ///   refuses a trackable, so that positions of it were never sent; `spoolFailed` when the log cannot be opened.
     public func run() async throws {
+        let contents = try await self.spool.open(now: self.clock.moment.wall)
+        if let salvage = contents.salvage { LogWorker.tell(salvage, self.logger) }
+        let log = LogWorker(
+            storage: self.spool, limits: self.configuration.limits, logger: self.logger
+        ) { self.clock.moment.wall }
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
+                group.addTask { await log.run { self.mailbox.post(.log($0, $1)) } }
                 group.addTask { await self.transport.run() }
                 group.addTask {
                     for await events in self.transport.events {
@@ -133,25 +145,28 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
                     }
                     self.mailbox.post(.stop(by: self.clock.moment.now))
                 }
-                await self.decide(&group)
+                await self.decide(&group, contents, log)
+                log.finish()
                 group.cancelAll()
             }
         } onGracefulShutdown: {
             self.finish(within: .seconds(5))
         }
         self.end()
+        try await self.spool.close()
         if let failure = self.shared.withLock({ $0.failure }) { throw failure }
     }
 
     /// The machine is a local variable: nobody else can touch it.
-    private func decide(_ group: inout DiscardingTaskGroup) async {
+    private func decide(_ group: inout DiscardingTaskGroup, _ contents: SpoolContents, _ log: LogWorker) async {
         var machine = PublisherStateMachine(
-            configuration: self.configuration, policy: self.policy, seed: UInt64.random(in: .min ... .max))
+            configuration: self.configuration, policy: self.policy, logs: contents.trackables,
+            seed: UInt64.random(in: .min ... .max))
         var alarm = Alarm()
         var waiting: [CheckedContinuation<Void, Never>] = []
         for await envelope in self.mailbox.envelopes {
             let moment = self.clock.moment
-            for action in machine.happened(envelope.event, at: moment) { self.perform(action) }
+            for action in machine.happened(envelope.event, at: moment) { self.perform(action, log) }
             if let receipt = envelope.receipt { waiting.append(receipt) }
             if machine.isReadyForFix || machine.hasFailed {
                 for receipt in waiting { receipt.resume() }
@@ -169,8 +184,12 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         await self.mailbox.close()
     }
 
-    private func perform(_ action: PublisherStateMachine.Action) {
+    private func perform(_ action: PublisherStateMachine.Action, _ log: LogWorker) {
         switch action {
+        case .log(let id, let action):
+            log.ask(action, of: id)
+        case .logFailed(let id, let error):
+            self.logger.error("records were not logged", metadata: ["trackable": "\(id)", "reason": "\(error)"])
         case .send(let commands):
             self.transport.send(commands)
         case .useSensorResolution(let resolution):

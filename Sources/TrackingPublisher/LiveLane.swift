@@ -39,9 +39,11 @@ struct LiveLane: Sendable {
         return verdict
     }
 
-    /// The update to publish now; `nil` while one is in flight or none waits.
-    mutating func next(now: MonotonicTime) -> LocationUpdate? {
-        guard self.inFlight == nil, let location = self.waiting else { return nil }
+    /// The update to publish now; `nil` while one is in flight, or none waits that is written to the log.
+    ///
+    /// - Parameter written: Records up to here are in the log.
+    mutating func next(written: UInt64 = .max, now: MonotonicTime) -> LocationUpdate? {
+        guard self.inFlight == nil, let location = self.waiting, location.seq ?? 0 <= written else { return nil }
         self.waiting = nil
         let update = LocationUpdate(location: location, skipped: self.takeSkipped(before: location))
         self.filter.sent(location, now: now)
@@ -74,7 +76,27 @@ struct LiveLane: Sendable {
     }
 
     /// The broker took the update in flight.
-    mutating func acknowledged() { self.inFlight = nil }
+    ///
+    /// - Returns: The records that it carried.
+    @discardableResult
+    mutating func acknowledged() -> SeqSet {
+        defer { self.inFlight = nil }
+        return self.inFlight?.seqs ?? SeqSet()
+    }
+
+    /// The records on their way.
+    var seqsInFlight: SeqSet { self.inFlight?.seqs ?? SeqSet() }
+
+    /// The oldest of the points that ride along with the update in flight did not fit in: the recording lane brings them.
+    mutating func leftOut(_ count: Int) {
+        guard count > 0 else { return }
+        self.inFlight?.skipped.removeFirst(count)
+    }
+
+    /// The recording lane brought these: they need not ride along any more.
+    mutating func forget(_ seqs: SeqSet) {
+        self.skipped.removeAll { $0.seq.map(seqs.contains) ?? false }
+    }
 
     /// The update in flight was not taken: it waits again, or rides along where a newer one waits already.
     mutating func failed() {
@@ -110,5 +132,14 @@ struct LiveLane: Sendable {
         let taken = self.skipped[..<end].suffix(LocationUpdate.maximumSkipped)
         self.skipped.removeSubrange(..<end)
         return Array(taken)
+    }
+}
+
+extension LocationUpdate {
+    /// The numbers of the records that it carries.
+    var seqs: SeqSet {
+        var seqs = SeqSet()
+        for location in self.skipped + [self.location] { location.seq.map { seqs.insert($0) } }
+        return seqs
     }
 }

@@ -18,6 +18,10 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
     public var sensorResolution: Resolution?
     /// Whether positions also go out as the receiver told them, on the raw lane.
     public var sendsRawLocations = false
+    /// How the log's records go out on the recording lane.
+    public var recording = SpoolStateMachine.Configuration()
+    /// How much the log may hold; the oldest records go first.
+    public var limits = SpoolLimits()
     /// Whether the client id was drawn for this run alone, so that an orderly goodbye leaves nothing behind.
     public var isClientRandom = false
 

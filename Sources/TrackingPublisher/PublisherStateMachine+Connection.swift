@@ -7,7 +7,7 @@ extension PublisherStateMachine {
         case .connected(let connection, _):
             return self.connected(connection, at: moment)
         case .disconnected(let disconnection):
-            return self.disconnected(disconnection)
+            return self.disconnected(disconnection, at: moment)
         case .received(let message):
             return self.received(message, at: moment)
         case .published(let token, let refusal):
@@ -24,23 +24,25 @@ extension PublisherStateMachine {
         self.presence.connected(now: moment.now)
         let own: [TopicFilter] = [.topic(.liveness(self.session.client))]
         let ids = self.assets.values.filter { $0.failure == nil }.map(\.trackable.id)
-        let all = ids.flatMap { Self.filters($0) }
+        let all = ids.flatMap { self.filters($0) }
         let watched = self.watched.map { TopicFilter.topic(.liveness($0)) }
         return [
             .connectionChanged(nil), self.subscribe(all + watched + own, .all(ids)), self.subscribe(own, .settle(ids)),
         ]
     }
 
-    mutating func disconnected(_ disconnection: Disconnection) -> [Action] {
+    mutating func disconnected(_ disconnection: Disconnection, at moment: Moment) -> [Action] {
         self.session.disconnected()
         self.presence.disconnected()
         self.outstanding = [:]
         self.isClosed = disconnection.retry == nil
+        var actions: [Action] = []
         for id in self.assets.keys {
+            actions += self.closeRecords(of: id, at: moment)
             self.assets[id]?.connectionLost()
             self.timers.remove(.announce(id))
         }
-        return [.connectionChanged(disconnection)] + self.states(reason: disconnection.reason)
+        return [.connectionChanged(disconnection)] + actions + self.states(reason: disconnection.reason)
     }
 
     private mutating func subscribed(
@@ -50,7 +52,8 @@ extension PublisherStateMachine {
         switch purpose {
         case .all(let ids):
             return ids.enumerated().flatMap { index, id -> [Action] in
-                let refusal = refusals.dropFirst(index * 3).prefix(3).compactMap { $0 }.first
+                let count = self.filters(id).count
+                let refusal = refusals.dropFirst(index * count).prefix(count).compactMap { $0 }.first
                 return refusal.map { self.refused(id, $0, at: moment) } ?? []
             }
         case .settle(let ids):
@@ -61,7 +64,7 @@ extension PublisherStateMachine {
             return [self.subscribe([.topic(.liveness(self.session.client))], .entering(id))]
         case .entering(let id):
             return self.session.isAnnounced ? self.enter(id, at: moment) : []
-        case .update, .raw, .presence, .other:
+        case .update, .raw, .history, .presence, .other:
             return []
         }
     }
@@ -89,13 +92,15 @@ extension PublisherStateMachine {
         switch purpose {
         case .update(let id):
             guard let refusal else {
-                self.assets[id]?.lane.acknowledged()
                 self.assets[id]?.isUpdateAcknowledged = true
                 self.assets[id]?.lastWait = nil
-                return self.states(reason: nil)
+                return self.updateTaken(of: id, at: moment) + self.states(reason: nil)
             }
+            let actions = self.closeRecords(of: id, at: moment)
             self.assets[id]?.lane.failed()
-            return self.refused(id, refusal, at: moment)
+            return actions + self.refused(id, refusal, at: moment)
+        case .history(let id):
+            return self.askSpool(of: id, at: moment) { $0.answered(refusal, now: moment.now) }
         case .raw(let id):
             // A refused raw lane is no reason to hold back the position itself.
             self.assets[id]?.rawLane?.acknowledged()
@@ -149,7 +154,9 @@ extension PublisherStateMachine {
         case .request(let id, let client):
             let request = try payload.map { (bytes) throws(TrackingError) in try MessageCodec.decodeRequest(bytes) }
             return self.requested(request, on: id, by: client, at: moment)
-        case .location, .raw, .history, .resolution, .trip, .event, .ack, .command:
+        case .ack(let id, let recorder):
+            return try self.acknowledged(by: recorder, of: id, payload, at: moment)
+        case .location, .raw, .history, .resolution, .trip, .event, .command:
             return []
         }
     }
@@ -178,5 +185,8 @@ extension PublisherStateMachine {
     }
 
     /// What a publisher listens to about one of its trackables.
-    static func filters(_ id: TrackableID) -> [TopicFilter] { [.publishers(id), .subscribers(id), .requests(id)] }
+    func filters(_ id: TrackableID) -> [TopicFilter] {
+        let recorders = self.configuration.recording.recorders.sorted()
+        return [.publishers(id), .subscribers(id), .requests(id)] + recorders.map { .topic(.ack(id, $0)) }
+    }
 }

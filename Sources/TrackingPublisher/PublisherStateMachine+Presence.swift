@@ -29,8 +29,7 @@ extension PublisherStateMachine {
         guard kind == .publisher, let presence, presence.session == self.session.session,
             presence.connection == self.session.connection
         else { return [] }
-        self.assets[id]?.isPresenceConfirmed = true
-        return self.states(reason: nil)
+        return self.presenceConfirmed(of: id, at: moment) + self.states(reason: nil)
     }
 
     mutating func apply(_ changes: [PresenceStateMachine.Change], at moment: Moment) -> [Action] {

@@ -17,7 +17,7 @@ extension PublisherStateMachine {
     }
 
     /// Presence, the resolution in force and the last update.
-    private mutating func announce(_ id: TrackableID, at moment: Moment) -> [Action] {
+    mutating func announce(_ id: TrackableID, at moment: Moment) -> [Action] {
         guard let asset = self.assets[id], let since = asset.since, asset.failure == nil else { return [] }
         let presence = Presence(
             kind: .publisher, session: self.session.session, connection: self.session.connection,
@@ -41,6 +41,8 @@ extension PublisherStateMachine {
         for (id, asset) in self.assets {
             if self.session.isAnnounced, asset.isSending { actions += self.sendNext(of: id, at: moment) }
             self.timers.keep(.silence(id), at: self.session.isAnnounced ? asset.silenceDeadline : nil)
+            // Behind the live lane: the newest position goes first.
+            actions += self.openRecords(of: id, at: moment)
         }
         actions += self.sendKeptEvents()
         return actions + self.leaveIfDone(at: moment)
@@ -48,7 +50,12 @@ extension PublisherStateMachine {
 
     private mutating func sendNext(of id: TrackableID, at moment: Moment) -> [Action] {
         var actions: [Action] = []
-        if let update = self.assets[id]?.lane.next(now: moment.now) { actions += self.send(update, of: id) }
+        // Where nothing goes by itself, the live lane is held as well.
+        guard self.configuration.recording.batchWindow != nil else { return [] }
+        let written = self.assets[id]?.written ?? 0
+        if let update = self.assets[id]?.lane.next(written: written, now: moment.now) {
+            actions += self.send(update, of: id)
+        }
         if let update = self.assets[id]?.rawLane?.next(now: moment.now),
             let payload = try? LocationCodec.encodeRaw(update)
         {
@@ -59,7 +66,12 @@ extension PublisherStateMachine {
 
     private mutating func send(_ update: LocationUpdate, of id: TrackableID) -> [Action] {
         do throws(TrackingError) {
-            return [self.publish(.location(id), try LocationCodec.encode(update), .update(id))]
+            var leftOut = 0
+            let payload = try LocationCodec.encode(update, leftOut: &leftOut)
+            self.assets[id]?.lane.leftOut(leftOut)
+            let seqs = self.assets[id]?.lane.seqsInFlight ?? SeqSet()
+            self.assets[id]?.spool.sentLive(seqs)
+            return [self.publish(.location(id), payload, .update(id))]
         } catch {
             // Only a single point above the limit; it cannot be sent now or ever.
             self.assets[id]?.lane.acknowledged()
@@ -73,8 +85,8 @@ extension PublisherStateMachine {
         var kept: [(TrackableID, TrackingEvent)] = []
         for (id, event) in zip(self.unsentOwners, self.unsentEvents) {
             guard let asset = self.assets[id] else { continue }
-            // What ended a trackable is told as well.
-            if asset.isSending || asset.failure != nil {
+            // What ended a trackable is told as well; nothing is before it is in the log.
+            if event.seq <= asset.written, asset.isSending || asset.failure != nil {
                 actions.append(self.publish(.event(id), MessageCodec.encode(event)))
             } else {
                 kept.append((id, event))
@@ -104,6 +116,9 @@ extension PublisherStateMachine {
 
     mutating func timersFired(at moment: Moment) -> [Action] {
         var actions = self.apply(self.presence.timerFired(now: moment.now), at: moment)
+        for id in self.assets.keys where self.assets[id]?.spool.nextDeadline.map({ $0 <= moment.now }) == true {
+            actions += self.askSpool(of: id, at: moment) { $0.timerFired(now: moment.now) }
+        }
         if self.session.timerFired(now: moment.now) {
             actions.append(self.publish(.liveness(self.session.client), MessageCodec.encode(self.session.birth)))
         }
@@ -139,7 +154,7 @@ extension PublisherStateMachine {
         self.assets[id]?.lastWait = wait
         // Without a connection, the next one tries it.
         guard self.session.isAnnounced else { return [] }
-        return [self.subscribe(Self.filters(id), .adding(id))] + self.states(reason: nil)
+        return [self.subscribe(self.filters(id), .adding(id))] + self.states(reason: nil)
     }
 
     // MARK: - Leaving
@@ -158,7 +173,9 @@ extension PublisherStateMachine {
 
     private mutating func leaveIfDone(at moment: Moment) -> [Action] {
         guard case .finishing = self.stop else { return [] }
-        return self.isReadyToLeave ? self.leave() : []
+        // What the live lane does not bring goes after it.
+        let actions = self.isReadyForFix && !self.areRecordsOut ? self.sendRecords(all: true, at: moment) : []
+        return actions + (self.isReadyToLeave ? self.leave() : [])
     }
 
     /// The orderly goodbye: presences first, then liveness, then the connection.

@@ -8,14 +8,27 @@ extension PublisherStateMachine {
             policy: self.policy, constraints: trackable.constraints,
             floor: trackable.floor ?? self.configuration.floor, default: self.configuration.defaultResolution)
         _ = funnel.changed(.batteryRead(percent: self.battery))
-        self.assets[trackable.id] = TrackedAsset(
-            trackable: trackable, stream: .random(using: &self.random), rawStream: .random(using: &self.random),
-            funnel: funnel, sendsRaw: self.configuration.sendsRawLocations)
+        self.assets[trackable.id] = self.asset(trackable, funnel, at: moment)
         self.unclear.remove(trackable.id)
         var actions = self.resolutionMayHaveChanged(trackable.id)
         if case .offline = self.session.phase { return actions }
-        actions.append(self.subscribe(Self.filters(trackable.id), .adding(trackable.id)))
+        actions.append(self.subscribe(self.filters(trackable.id), .adding(trackable.id)))
         return actions
+    }
+
+    /// A trackable with what the log holds of it.
+    private mutating func asset(
+        _ trackable: Trackable, _ funnel: ResolutionStateMachine, at moment: Moment
+    ) -> TrackedAsset {
+        let log = self.logs.removeValue(forKey: trackable.id) ?? SpoolContents.Trackable()
+        let stream = log.current ?? .random(using: &self.random)
+        let spool = SpoolStateMachine(
+            configuration: self.configuration.recording, streams: log.streams, current: stream,
+            seed: self.random.next(), now: moment.now)
+        return TrackedAsset(
+            trackable: trackable, stream: stream, rawStream: .random(using: &self.random),
+            lastSeq: log.streams.first { $0.id == stream }?.last ?? 0, spool: spool, funnel: funnel,
+            sendsRaw: self.configuration.sendsRawLocations)
     }
 
     mutating func change(_ trackable: Trackable, at moment: Moment) -> [Action] {
@@ -39,11 +52,12 @@ extension PublisherStateMachine {
     /// Takes leave of one trackable: its presence and its resolution are cleared, its last position stays.
     mutating func remove(_ id: TrackableID, at moment: Moment) -> [Action] {
         guard let asset = self.assets.removeValue(forKey: id) else { return [] }
+        self.logs[id] = SpoolContents.Trackable(streams: asset.spool.contents, current: asset.stream)
         self.requests[id] = nil
         for timer: Timer in [.silence(id), .announce(id), .retry(id)] { self.timers.remove(timer) }
         var actions = self.apply(self.presence.forget(id), at: moment)
         if self.session.isAnnounced {
-            let paths = Self.filters(id).map { self.configuration.topicRoot.path($0) }
+            let paths = self.filters(id).map { self.configuration.topicRoot.path($0) }
             actions.append(.send([.unsubscribe(paths)]))
             // Of a trackable that another publisher owns, what stands is the other's.
             if asset.failure == nil { actions += self.clear(id) }
@@ -72,8 +86,10 @@ extension PublisherStateMachine {
     private mutating func captured(
         _ fix: Location, raw: Location, of id: TrackableID, at moment: Moment
     ) -> [Action] {
-        guard let location = self.assets[id]?.captured(fix) else { return [] }
-        var actions: [Action] = []
+        guard let location = self.assets[id]?.captured(fix), let seq = location.seq else { return [] }
+        let payload = LocationCodec.encodeFeature(location, inheriting: location.stream)
+        var actions = self.append(
+            SpoolRecord(seq: seq, time: location.time, kind: .point, tripID: location.tripID, payload: payload), of: id)
         if let near = self.assets[id]?.proximity.moved(location, now: moment.now) {
             actions += self.reconsider(id, [.nearChanged(near)])
         }
@@ -152,15 +168,13 @@ extension PublisherStateMachine {
         let event = TrackingEvent(
             id: UUIDText.random(using: &self.random), stream: asset.stream, seq: seq, time: moment.wall, kind: kind,
             detail: detail, location: asset.lane.last?.location)
-        guard self.session.isAnnounced, asset.isSending else {
-            self.unsentEvents.append(event)
-            self.unsentOwners.append(id)
-            if self.unsentEvents.count > Self.maximumUnsentEvents {
-                self.unsentEvents.removeFirst()
-                self.unsentOwners.removeFirst()
-            }
-            return []
+        self.unsentEvents.append(event)
+        self.unsentOwners.append(id)
+        if self.unsentEvents.count > Self.maximumUnsentEvents {
+            self.unsentEvents.removeFirst()
+            self.unsentOwners.removeFirst()
         }
-        return [self.publish(.event(id), MessageCodec.encode(event))]
+        let payload = MessageCodec.encode(event)
+        return self.append(SpoolRecord(seq: seq, time: event.time, kind: .event, payload: payload), of: id)
     }
 }

@@ -18,12 +18,46 @@ public struct PublisherStateMachine: Sendable {
         case remove(TrackableID)
         /// The caller says something new of what is carried: destination, constraints, filter.
         case change(Trackable)
+        /// What was asked to be written or read of the log was done, or could not be.
+        case log(TrackableID, LogEvent)
+        /// Send what waits in the log: one batch of each trackable, or everything.
+        case sendRecords(all: Bool)
         /// Something to tell everyone about, for every trackable.
         case notice(TrackingEvent.Kind, [String: TrackingEvent.DetailValue])
         /// No more is to come: send what waits, take leave and close; not later than `by`, where one is given.
         case stop(by: MonotonicTime?)
         /// The next deadline came.
         case timer
+    }
+
+    /// What became of something that was asked of the log.
+    public enum LogEvent: Hashable, Sendable {
+        /// These are on disk.
+        case appended(StreamID, SeqSet)
+        /// These could not be written.
+        case appendFailed(StreamID, SeqSet, TrackingError)
+        /// These were read; `missing` were damaged or are not there.
+        case loaded([SpoolRecord], missing: SeqSet)
+        /// They could not be read; it is tried again.
+        case readFailed
+        /// The log was damaged and opened anew: this is left of it.
+        case reopened(SpoolContents.Trackable)
+        /// These were let go unsent, to keep to the log's limits.
+        case dropped(StreamID, SeqSet)
+    }
+
+    /// What is asked of the log.
+    public enum LogAction: Hashable, Sendable {
+        /// Write it; answered by `appended` or `appendFailed`.
+        case append(StreamID, SpoolRecord)
+        /// Read these, as many of the first as have `maximumBytes` together; answered by `loaded`.
+        case read(StreamID, SeqSet, maximumBytes: Int)
+        /// These may go. Not answered.
+        case remove(StreamID, SeqSet)
+        /// Set it aside. Not answered.
+        case quarantine(StreamID, UInt64, TrackingError)
+        /// Nothing of this stream is left to be told. Not answered.
+        case forget(StreamID)
     }
 
     /// What is to be done about it.
@@ -34,6 +68,10 @@ public struct PublisherStateMachine: Sendable {
         case useSensorResolution(Resolution)
         /// Tell the caller: a trackable's state, with the reason where there is one.
         case stateChanged(TrackableID, PublisherState, TrackingError?)
+        /// Ask this of the log.
+        case log(TrackableID, LogAction)
+        /// Tell the operator: records could not be written to the log.
+        case logFailed(TrackableID, TrackingError)
         /// Tell the caller: a fix was captured, and what became of it.
         case captured(TrackableID, Location, LocationFilter.Verdict)
         /// Tell the caller: a trackable's resolution.
@@ -58,6 +96,7 @@ public struct PublisherStateMachine: Sendable {
         case entering(TrackableID)
         case update(TrackableID)
         case raw(TrackableID)
+        case history(TrackableID)
         case presence(TrackableID)
         case other
     }
@@ -79,6 +118,8 @@ public struct PublisherStateMachine: Sendable {
     /// Removed while nothing could be said: their presence and resolution are cleared on the next connection.
     var unclear: Set<TrackableID> = []
     var assets: [TrackableID: TrackedAsset] = [:]
+    /// What the log holds of trackables that are not carried.
+    var logs: [TrackableID: SpoolContents.Trackable]
     var outstanding: [TransportToken: Purpose] = [:]
     var timers = DeadlineQueue<Timer>()
     var clock = ClockStep()
@@ -109,9 +150,16 @@ public struct PublisherStateMachine: Sendable {
 
     /// Starts a publisher that carries nothing and is not connected.
     ///
-    /// - Parameter seed: What random moments and names are drawn from.
-    public init(configuration: PublisherConfiguration, policy: any ResolutionPolicy, seed: UInt64) {
+    /// - Parameters:
+    ///   - logs: What the device's log holds.
+    ///   - seed: What random moments and names are drawn from.
+    public init(
+        configuration: PublisherConfiguration, policy: any ResolutionPolicy,
+        logs: [TrackableID: SpoolContents.Trackable] = [:],
+        seed: UInt64
+    ) {
         self.configuration = configuration
+        self.logs = logs
         self.policy = policy
         self.random = SplitMix64(seed: seed)
         self.session = SessionStateMachine(
@@ -121,12 +169,15 @@ public struct PublisherStateMachine: Sendable {
     /// When `timer` is to happen; `nil` when never.
     public var nextDeadline: MonotonicTime? {
         guard self.stop != .closing else { return nil }
-        return [self.session.nextDeadline, self.presence.nextDeadline, self.timers.next].compactMap { $0 }.min()
+        let own = [self.session.nextDeadline, self.presence.nextDeadline, self.timers.next]
+        return (own + self.assets.values.map(\.spool.nextDeadline)).compactMap { $0 }.min()
     }
 
     /// Whether everything captured so far was acknowledged or kept back, on a connection that stands. A trackable that the
     /// broker refuses does not hold up the others.
     public var isReadyForFix: Bool {
+        // Where nothing goes by itself, what is in the log is taken care of.
+        if self.configuration.recording.batchWindow == nil { return self.assets.values.allSatisfy(\.isWritten) }
         let open = self.assets.values.filter { $0.refusal == nil }
         return self.session.isAnnounced && (!open.isEmpty || self.assets.isEmpty)
             && open.allSatisfy { $0.isIdle && ($0.since != nil || $0.failure != nil) }
@@ -134,8 +185,18 @@ public struct PublisherStateMachine: Sendable {
 
     /// Whether there is nothing left to wait for before leaving: what the broker still refuses is given up.
     var isReadyToLeave: Bool {
-        if self.hasFailed || self.isReadyForFix { return true }
+        if self.hasFailed { return true }
+        if self.isReadyForFix { return self.areRecordsOut }
         return self.session.isAnnounced && self.assets.values.allSatisfy { $0.refusal != nil || $0.failure != nil }
+    }
+
+    /// Whether no record is on its way, and none waits that could be.
+    var areRecordsOut: Bool {
+        self.configuration.recording.batchWindow == nil
+            || self.assets.values.allSatisfy { asset in
+                asset.refusal != nil || asset.failure != nil
+                    || (asset.spool.isOpen ? asset.spool.isQuiet : asset.spool.unsent <= asset.takenEarly.count)
+            }
     }
 
     /// Whether the connection was closed for good: nothing will happen any more.
@@ -149,7 +210,7 @@ public struct PublisherStateMachine: Sendable {
 
     /// The one entrance: what happened, and when.
     public mutating func happened(_ event: Event, at moment: Moment) -> [Action] {
-        guard self.stop != .closing else { return self.afterGoodbye(event) }
+        guard self.stop != .closing else { return self.afterGoodbye(event, at: moment) }
         var actions: [Action] = []
         if let step = self.clock.told(monotonic: moment.now, wall: moment.wall) {
             actions += self.clockStepped(by: step, at: moment)
@@ -161,6 +222,8 @@ public struct PublisherStateMachine: Sendable {
         case .add(let trackable): actions += self.add(trackable, at: moment)
         case .remove(let id): actions += self.remove(id, at: moment)
         case .change(let trackable): actions += self.change(trackable, at: moment)
+        case .log(let id, let event): actions += self.happened(event, to: id, at: moment)
+        case .sendRecords(let all): actions += self.sendRecords(all: all, at: moment)
         case .notice(let kind, let detail):
             for id in self.assets.keys { actions += self.tell(kind, detail, of: id, at: moment) }
         case .stop(let deadline): actions += self.stop(by: deadline, at: moment)
@@ -172,9 +235,9 @@ public struct PublisherStateMachine: Sendable {
     }
 
     /// Nothing is said after the goodbye: not even that it is no late will.
-    private mutating func afterGoodbye(_ event: Event) -> [Action] {
+    private mutating func afterGoodbye(_ event: Event, at moment: Moment) -> [Action] {
         guard case .transport(.disconnected(let disconnection)) = event else { return [] }
-        return Self.joined(self.disconnected(disconnection))
+        return Self.joined(self.disconnected(disconnection, at: moment))
     }
 
     mutating func token(_ purpose: Purpose) -> TransportToken {

@@ -10,8 +10,14 @@ struct TrackedAsset: Sendable {
     }
 
     var trackable: Trackable
-    /// This life of the log. Until the durable log exists, it is one run of the program.
-    let stream: StreamID
+    /// This life of the log.
+    private(set) var stream: StreamID
+    /// What goes next on the recording lane.
+    var spool: SpoolStateMachine
+    /// Records up to here are on disk, or could not be written: only these are sent.
+    private(set) var written: UInt64
+    /// Records that the broker took on this connection before the own presence came back on it.
+    var takenEarly = SeqSet()
     let rawStream: StreamID
     var funnel: ResolutionStateMachine
     var proximity: ProximityStateMachine
@@ -33,14 +39,18 @@ struct TrackedAsset: Sendable {
     /// How long the last refusal was waited for; `nil` after an update was acknowledged.
     var lastWait: Duration?
 
-    private var lastSeq: UInt64 = 0
+    private var lastSeq: UInt64
     private var lastRawSeq: UInt64 = 0
 
     init(
-        trackable: Trackable, stream: StreamID, rawStream: StreamID, funnel: ResolutionStateMachine, sendsRaw: Bool
+        trackable: Trackable, stream: StreamID, rawStream: StreamID, lastSeq: UInt64, spool: SpoolStateMachine,
+        funnel: ResolutionStateMachine, sendsRaw: Bool
     ) {
         self.trackable = trackable
         self.stream = stream
+        self.lastSeq = lastSeq
+        self.written = lastSeq
+        self.spool = spool
         self.rawStream = rawStream
         self.funnel = funnel
         self.proximity = ProximityStateMachine(
@@ -55,10 +65,42 @@ struct TrackedAsset: Sendable {
     var isSending: Bool { self.failure == nil && self.refusal == nil && self.since != nil }
 
     /// Nothing of it is on its way or waits to be.
-    var isIdle: Bool { self.failure != nil || (self.lane.isIdle && self.rawLane?.isIdle ?? true) }
+    var isIdle: Bool {
+        guard self.isWritten else { return false }
+        return self.failure != nil || (self.lane.isIdle && self.rawLane?.isIdle ?? true)
+    }
+
+    /// Whether everything that was captured is in the log, or could not be.
+    var isWritten: Bool { self.written == self.lastSeq }
+
+    /// Whether records may be sent now. What is left of a trackable that another publisher owns still drains.
+    func isOpenForRecords(isAnnounced: Bool, isAlive: Bool) -> Bool {
+        guard isAnnounced else { return false }
+        if let failure = self.failure { return failure.code == .takenOver && isAlive }
+        return self.isSending && self.isPresenceConfirmed
+    }
 
     /// When an update must go out even if nothing moves; `nil` when never.
     var silenceDeadline: MonotonicTime? { self.isSending ? self.lane.silenceDeadline : nil }
+
+    /// Records up to `seq` are in the log, or could not be written.
+    mutating func wrote(through seq: UInt64) { self.written = max(self.written, seq) }
+
+    /// Tells the log's decider something.
+    mutating func ask(
+        _ question: (inout SpoolStateMachine) -> [SpoolStateMachine.Action]
+    ) -> [SpoolStateMachine.Action] { question(&self.spool) }
+
+    /// The log begins a new life.
+    mutating func beginStream(_ stream: StreamID, _ spool: SpoolStateMachine, after last: UInt64) {
+        self.stream = stream
+        self.spool = spool
+        self.lastSeq = last
+        self.written = last
+        self.takenEarly = SeqSet()
+        // What waits to be sent bears names of the old life.
+        self.lane = LiveLane(filter: self.lane.filter)
+    }
 
     mutating func nextSeq() -> UInt64 {
         self.lastSeq += 1

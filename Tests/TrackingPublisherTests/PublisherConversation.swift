@@ -13,6 +13,12 @@ struct PublisherConversation {
     var clockStep = Duration.zero
     private var subscriptions: [(token: TransportToken, count: Int)] = []
     private var publishes: [(token: TransportToken, message: OutgoingMessage)] = []
+    /// What is in the log; everything asked of it is done at once.
+    private(set) var log: [StreamID: [UInt64: SpoolRecord]] = [:]
+    /// What was asked of the log and not done yet.
+    private var jobs: [(TrackableID, PublisherStateMachine.LogAction)] = []
+    /// Whether the disk is full.
+    var isDiskFull = false
     /// The last thing said on each topic.
     private(set) var said: [String: [UInt8]] = [:]
 
@@ -48,7 +54,34 @@ struct PublisherConversation {
 
     mutating func happened(_ event: PublisherStateMachine.Event) -> [String] {
         let moment = Moment(now: self.now, wall: UnixTime(1000).advanced(by: self.now.sinceOrigin + self.clockStep))
-        return self.machine.happened(event, at: moment).flatMap { self.text($0) }
+        var answers = self.machine.happened(event, at: moment).flatMap { self.text($0) }
+        while !self.jobs.isEmpty {
+            let (id, action) = self.jobs.removeFirst()
+            if let event = self.work(action) { answers += self.happened(.log(id, event)) }
+        }
+        return answers
+    }
+
+    private mutating func work(_ action: PublisherStateMachine.LogAction) -> PublisherStateMachine.LogEvent? {
+        switch action {
+        case .append(let stream, let record):
+            let seqs = SeqSet([record.seq...record.seq])
+            guard !self.isDiskFull else {
+                return .appendFailed(stream, seqs, TrackingError(.spoolFailed, "the disk is full"))
+            }
+            self.log[stream, default: [:]][record.seq] = record
+            return .appended(stream, seqs)
+        case .read(let stream, let seqs, _):
+            let all = seqs.ranges.flatMap { Array($0) }
+            let records = all.compactMap { self.log[stream]?[$0] }
+            let missing = SeqSet(all.filter { self.log[stream]?[$0] == nil }.map { $0...$0 })
+            return .loaded(records, missing: missing)
+        case .remove(let stream, let seqs):
+            for seq in seqs.ranges.joined() { self.log[stream]?[seq] = nil }
+        case .quarantine(let stream, let seq, _): self.log[stream]?[seq] = nil
+        case .forget(let stream): self.log[stream] = nil
+        }
+        return nil
     }
 
     mutating func connect(_ connection: Int) -> [String] {
@@ -143,6 +176,10 @@ struct PublisherConversation {
 
     private mutating func text(_ action: PublisherStateMachine.Action) -> [String] {
         switch action {
+        case .log(let id, let action):
+            self.jobs.append((id, action))
+            return []
+        case .logFailed(let id, let error): return ["\(id) not logged (\(error.code))"]
         case .send(let commands): return commands.map { self.text($0) }
         case .useSensorResolution(let resolution): return ["sensor \(Self.text(resolution))"]
         case .stateChanged(let id, let state, let reason):
@@ -177,6 +214,10 @@ struct PublisherConversation {
     private static func text(_ message: OutgoingMessage) -> String {
         guard !message.payload.isEmpty else { return "cleared" }
         let payload = message.payload[...]
+        if message.topic.hasSuffix("/history"), let batch = try? HistoryCodec.decode(payload).batch {
+            let records = batch.records.map { "\($0.seq)" }.joined(separator: ",")
+            return "batch [\(records)] oldest \(batch.oldest) remaining \(batch.remaining)"
+        }
         if message.topic.hasSuffix("/event") { return Self.kind(payload) }
         if let liveness = try? MessageCodec.decodeLiveness(payload) {
             let status = liveness.status == .offline ? "offline" : "online"

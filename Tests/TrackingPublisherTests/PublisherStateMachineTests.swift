@@ -176,9 +176,11 @@ import TrackingCore
         let said = talk.publisher("d2", "other", since: 1001)
         #expect(
             said.filter { $0.hasPrefix("van") } == [
-                "van/event: COLLISION", "van/publisher/d1: cleared", "van is FAILED (takenOver)",
+                "van/publisher/d1: cleared", "van is FAILED (takenOver)", "van/event: COLLISION",
             ])
         #expect(try talk.fix(at: 100).allSatisfy { $0.hasPrefix("fix") })
+        // What was kept drains all the same.
+        #expect(talk.wait(.seconds(20)).contains("van/history: batch [2,3] oldest 2 remaining 0"))
         #expect(talk.happened(.remove(try TrackableID("van"))).contains("removed van"))
     }
 

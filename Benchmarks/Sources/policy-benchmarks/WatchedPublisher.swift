@@ -89,8 +89,13 @@ struct WatchedPublisher {
         while let event = events.popLast() {
             // Little time passes, so that no lease runs out: what is measured is the events.
             self.moment.now = self.moment.now.advanced(by: .nanoseconds(100))
-            for case .send(let commands) in self.machine.happened(event, at: self.moment) {
-                for command in commands { events += self.answer(to: command) }
+            for action in self.machine.happened(event, at: self.moment) {
+                switch action {
+                case .send(let commands): for command in commands { events += self.answer(to: command) }
+                case .log(let id, .append(let stream, let record)):
+                    events.append(.log(id, .appended(stream, SeqSet([record.seq...record.seq]))))
+                default: break
+                }
             }
         }
     }

@@ -39,6 +39,12 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
+    /// What was to be read can not be read now.
+    public mutating func readFailed(now: MonotonicTime) -> [Action] {
+        guard case .reading = self.phase else { return [] }
+        return self.wait(now: now)
+    }
+
     // MARK: - The live lane
 
     /// An update with these records of the current stream went out.

@@ -75,7 +75,7 @@ public struct SpoolStateMachine: Sendable {
     var limit: Int
     var lastWait: Duration?
     /// Whether records may be sent now: connected, present, not held back by the broker's rules.
-    var isOpen = false
+    public internal(set) var isOpen = false
     /// Whether the next batch is an empty one, that tells whether the broker forbids the topic or what a batch says.
     var isProbing = false
     /// Whether the broker took an empty batch on this connection.
@@ -132,6 +132,19 @@ public struct SpoolStateMachine: Sendable {
     public var queued: Int { self.streams.reduce(0) { $0 + $1.stored.count } }
     /// How many of them the broker has not taken, as far as is known.
     public var unsent: Int { self.streams.reduce(0) { $0 + $1.pending.count } }
+    /// What is on disk, oldest stream first.
+    public var contents: [StoredStream] {
+        self.streams.map { StoredStream(id: $0.id, stored: $0.stored, last: $0.last) }
+    }
+
+    /// Whether nothing is under way and nothing that could go now waits.
+    public var isQuiet: Bool {
+        switch self.phase {
+        case .idle: self.unsent == 0
+        case .waiting: true
+        case .reading, .inFlight: false
+        }
+    }
     /// Whether everything is safe and nothing is under way.
     public var isDrained: Bool { self.queued == 0 && self.phase == .idle }
 }

@@ -38,9 +38,11 @@ public enum LocationCodec {
     }
 
     /// Writes one GeoJSON Feature. What the protocol does not allow is left out; without a time a reader refuses it.
-    public static func encodeFeature(_ location: Location) -> [UInt8] {
+    ///
+    /// - Parameter stream: What is known from where the Feature stands: it is not written when it is the point's own.
+    public static func encodeFeature(_ location: Location, inheriting stream: StreamID? = nil) -> [UInt8] {
         var writer = JSONWriter(capacity: 512)
-        writer.feature(location)
+        writer.feature(location, inheriting: stream)
         return writer.bytes
     }
 

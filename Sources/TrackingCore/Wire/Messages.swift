@@ -157,6 +157,8 @@ public struct TrackingEvent: Hashable, Sendable {
         public static let clockJump = Kind(rawValue: "CLOCK_JUMP")
         /// Another publisher owns the trackable now.
         public static let collision = Kind(rawValue: "COLLISION")
+        /// Records were dropped unsent, to keep to the log's limits.
+        public static let dropped = Kind(rawValue: "DROPPED")
         /// The source of fixes broke; it is tried again.
         public static let sourceLost = Kind(rawValue: "SOURCE_LOST")
     }

@@ -1,0 +1,200 @@
+import Logging
+import Synchronization
+import TrackingCore
+
+/// Does what a publisher asks of its log, in order, on a task of its own; what came of it returns as an event.
+///
+/// Appends that come while one is being written are written together: one commit for all of them, and none waits for company.
+struct LogWorker: Sendable {
+    typealias Post = @Sendable (TrackableID, PublisherStateMachine.LogEvent) -> Void
+
+    private struct Job: Sendable {
+        let trackable: TrackableID
+        let action: PublisherStateMachine.LogAction
+    }
+
+    private let storage: any SpoolStorage
+    private let limits: SpoolLimits
+    private let logger: Logger
+    private let queue = Queue()
+    private let clock: @Sendable () -> UnixTime
+
+    init(
+        storage: any SpoolStorage, limits: SpoolLimits, logger: Logger, clock: @escaping @Sendable () -> UnixTime
+    ) {
+        self.storage = storage
+        self.limits = limits
+        self.logger = logger
+        self.clock = clock
+    }
+
+    /// Asks for something; returns at once.
+    func ask(_ action: PublisherStateMachine.LogAction, of trackable: TrackableID) {
+        self.queue.add(Job(trackable: trackable, action: action))
+    }
+
+    /// Nothing more will be asked: ``run(_:)`` returns when all is done.
+    func finish() { self.queue.finish() }
+
+    /// Works until ``finish()``.
+    func run(_ post: @escaping Post) async {
+        for await _ in self.queue.signals { await self.work(self.queue.take(), post) }
+        await self.work(self.queue.take(), post)
+    }
+
+    private func work(_ jobs: [Job], _ post: Post) async {
+        var entries: [(TrackableID, StreamID, SpoolRecord)] = []
+        for job in jobs {
+            if case .append(let stream, let record) = job.action {
+                entries.append((job.trackable, stream, record))
+                continue
+            }
+            await self.append(entries, post)
+            entries = []
+            await self.perform(job, post)
+        }
+        await self.append(entries, post)
+    }
+
+    private func append(_ all: [(TrackableID, StreamID, SpoolRecord)], _ post: Post) async {
+        var rest = all[...]
+        while !rest.isEmpty {
+            let part = rest.prefix(Self.maximumAppend)
+            rest = rest.dropFirst(part.count)
+            let error = await self.attempt { () async throws(TrackingError) in
+                try await self.storage.append(part.map { SpoolEntry($0.2, of: $0.0, in: $0.1) })
+            }
+            for (place, seqs) in Self.places(part) {
+                if let error {
+                    post(place.trackable, .appendFailed(place.stream, seqs, error))
+                } else {
+                    post(place.trackable, .appended(place.stream, seqs))
+                }
+            }
+            if error?.code == .spoolDamaged { await self.reopen(post) }
+        }
+        if !all.isEmpty, self.limits != SpoolLimits() { await self.trim(post) }
+    }
+
+    private func perform(_ job: Job, _ post: Post) async {
+        let error: TrackingError? =
+            switch job.action {
+            case .append: nil
+            case .read(let stream, let seqs, let maximumBytes):
+                await self.read(stream, seqs, maximumBytes, job.trackable, post)
+            case .remove(let stream, let seqs):
+                await self.attempt { () async throws(TrackingError) in
+                    try await self.storage.remove(seqs, of: stream)
+                }
+            case .quarantine(let stream, let seq, let reason):
+                await self.attempt { () async throws(TrackingError) in
+                    try await self.storage.quarantine(seq, of: stream, reason: reason.message)
+                }
+            case .forget(let stream):
+                await self.attempt { () async throws(TrackingError) in try await self.storage.forget(stream) }
+            }
+        guard let error else { return }
+        self.logger.warning("log", metadata: ["trackable": "\(job.trackable)", "reason": "\(error)"])
+        if error.code == .spoolDamaged { await self.reopen(post) }
+    }
+
+    private func read(
+        _ stream: StreamID, _ seqs: SeqSet, _ maximumBytes: Int, _ trackable: TrackableID, _ post: Post
+    ) async -> TrackingError? {
+        do throws(TrackingError) {
+            let reading = try await self.storage.read(
+                stream, seqs, maximumCount: seqs.count, maximumBytes: maximumBytes)
+            post(trackable, .loaded(reading.records, missing: reading.missing))
+            return nil
+        } catch {
+            post(trackable, .readFailed)
+            return error
+        }
+    }
+
+    private func trim(_ post: Post) async {
+        do throws(TrackingError) {
+            for part in try await self.storage.trim(to: self.limits, now: self.clock()) {
+                post(part.trackable, .dropped(part.stream, part.seqs))
+            }
+        } catch {
+            self.logger.warning("log", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    /// The file is damaged: what is whole in it is taken over, and new streams begin.
+    private func reopen(_ post: Post) async {
+        _ = await self.attempt { () async throws(TrackingError) in try await self.storage.close() }
+        do throws(TrackingError) {
+            let contents = try await self.storage.open(now: self.clock())
+            if let salvage = contents.salvage { Self.tell(salvage, self.logger) }
+            for (trackable, held) in contents.trackables { post(trackable, .reopened(held)) }
+        } catch {
+            self.logger.error("the log cannot be opened again", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    /// Says what became of a damaged file.
+    static func tell(_ salvage: SpoolSalvage, _ logger: Logger) {
+        let missing = salvage.missing.map { part in
+            let ranges = part.seqs.ranges.map { $0.lowerBound == $0.upperBound ? "\($0.lowerBound)" : "\($0)" }
+            return "\(part.trackable) \(part.stream): \(ranges.joined(separator: " "))"
+        }
+        logger.error(
+            "the log was damaged and set aside",
+            metadata: [
+                "file": "\(salvage.path)", "reason": "\(salvage.reason)", "salvaged": "\(salvage.count)",
+                "missing": "\(missing.joined(separator: "; "))",
+            ])
+    }
+
+    private func attempt(_ body: () async throws(TrackingError) -> Void) async -> TrackingError? {
+        do throws(TrackingError) {
+            try await body()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private struct Place: Hashable {
+        let trackable: TrackableID
+        let stream: StreamID
+    }
+
+    private static func places(_ entries: ArraySlice<(TrackableID, StreamID, SpoolRecord)>) -> [Place: SeqSet] {
+        var places: [Place: SeqSet] = [:]
+        for (trackable, stream, record) in entries {
+            places[Place(trackable: trackable, stream: stream), default: SeqSet()].insert(record.seq)
+        }
+        return places
+    }
+
+    /// The most records in one transaction.
+    private static let maximumAppend = 10_000
+
+    /// What is asked and not taken up yet.
+    private final class Queue: Sendable {
+        private let jobs = Mutex<[Job]>([])
+        let signals: AsyncStream<Void>
+        private let signal: AsyncStream<Void>.Continuation
+
+        init() {
+            (self.signals, self.signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        }
+
+        func add(_ job: Job) {
+            self.jobs.withLock { $0.append(job) }
+            self.signal.yield()
+        }
+
+        func take() -> [Job] {
+            self.jobs.withLock { jobs in
+                defer { jobs = [] }
+                return jobs
+            }
+        }
+
+        func finish() { self.signal.finish() }
+    }
+}
