@@ -68,6 +68,8 @@ struct LogWorker: Sendable {
                 if let error {
                     post(place.trackable, .appendFailed(place.stream, seqs, error))
                 } else {
+                    self.logger.trace(
+                        "logged", metadata: ["stream": "\(place.stream)", "seqs": "\(Self.text(seqs))"])
                     post(place.trackable, .appended(place.stream, seqs))
                 }
             }
@@ -137,8 +139,7 @@ struct LogWorker: Sendable {
     /// Says what became of a damaged file.
     static func tell(_ salvage: SpoolSalvage, _ logger: Logger) {
         let missing = salvage.missing.map { part in
-            let ranges = part.seqs.ranges.map { $0.lowerBound == $0.upperBound ? "\($0.lowerBound)" : "\($0)" }
-            return "\(part.trackable) \(part.stream): \(ranges.joined(separator: " "))"
+            "\(part.trackable) \(part.stream): \(Self.text(part.seqs))"
         }
         logger.error(
             "the log was damaged and set aside",
@@ -146,6 +147,14 @@ struct LogWorker: Sendable {
                 "file": "\(salvage.path)", "reason": "\(salvage.reason)", "salvaged": "\(salvage.count)",
                 "missing": "\(missing.joined(separator: "; "))",
             ])
+    }
+
+    /// As in `1-3 5`.
+    private static func text(_ seqs: SeqSet) -> String {
+        let ranges = seqs.ranges.map {
+            $0.lowerBound == $0.upperBound ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound)"
+        }
+        return ranges.joined(separator: " ")
     }
 
     private func attempt(_ body: () async throws(TrackingError) -> Void) async -> TrackingError? {

@@ -20,6 +20,8 @@ struct Run: AsyncParsableCommand {
 
     @OptionGroup var broker: BrokerOptions
 
+    @OptionGroup var recording: RecordingOptions
+
     @Option(
         help: ArgumentHelp(
             "Where fixes come from: gpsd://host[:port], nmea:FILE|-|tcp://host:port|/dev/tty…, gpx:FILE, jsonl:FILE|-, simulate:. Repeatable, each with an optional class: gpsd://host#accuracy=HIGH.",
@@ -64,9 +66,12 @@ struct Run: AsyncParsableCommand {
         configuration.sensorResolution = self.sensorResolution
         configuration.sendsRawLocations = self.raw
         configuration.isClientRandom = identity.isRandom
+        try self.recording.apply(to: &configuration)
+        let carried = try self.carried()
         let publisher = AssetPublisher(
-            configuration: configuration, transport: try self.broker.transport(for: configuration))
-        for trackable in try self.carried() { publisher.add(trackable) }
+            configuration: configuration, transport: try self.broker.transport(for: configuration),
+            spool: try self.recording.storage(for: carried))
+        for trackable in carried { publisher.add(trackable) }
         let pace = try ReplayPace.parse(self.speed)
         let sources = try self.source.map { try SourceSpecification.parse($0).makeSource(pace: pace) }
         let device = Device(

@@ -54,7 +54,9 @@ final class RunningProgram: Sendable {
             !$0.key.hasPrefix("GODWIT_") && $0.key != "NO_COLOR"
         }
         self.process = try ChildProcess(
-            executable.path(), arguments, environment: inherited.merging(environment) { $1 }, input: input,
+            executable.path(), arguments,
+            environment: inherited.merging(["XDG_STATE_HOME": self.folder.path()]) { $1 }.merging(environment) { $1 },
+            input: input,
             output: terminal ?? self.folder.appending(path: "out").path(),
             errors: self.folder.appending(path: "err").path())
     }

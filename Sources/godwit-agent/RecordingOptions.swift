@@ -1,0 +1,98 @@
+import ArgumentParser
+import GodwitOptions
+import TrackingCore
+import TrackingPublisher
+import TrackingSpool
+
+/// What the device keeps, and how it goes out behind the live positions.
+struct RecordingOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The file that keeps every record until it is safe, or memory. Default: a file of its own for the first trackable in $STATE_DIRECTORY, else $XDG_STATE_HOME/godwit.",
+            valueName: "path|memory"))
+    var spool: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "When a record counts as written: full, after a power cut too; normal, after a crash of this program.",
+            valueName: "full|normal"))
+    var durability = Durability.full
+
+    @Option(help: ArgumentHelp("The most records in a batch, 1 to 10000; so many go at once.", valueName: "n"))
+    var batchSize = 200
+
+    @Option(
+        help: ArgumentHelp(
+            "Less than a batch waits this long for company; off sends nothing by itself, live positions included.",
+            valueName: "seconds|off"))
+    var batchWindow = "20"
+
+    @Option(
+        help: ArgumentHelp(
+            "A record leaves the device only when this recorder has acknowledged it. Repeatable: each of them must.",
+            valueName: "client id"))
+    var acknowledgeBy: [String] = []
+
+    @Option(help: ArgumentHelp("Keep at most this many records; the oldest go first.", valueName: "n"))
+    var keepPoints: Int?
+
+    @Option(help: ArgumentHelp("Keep at most this many bytes of records; the oldest go first.", valueName: "bytes"))
+    var keepBytes: Int?
+
+    @Option(help: ArgumentHelp("Keep records for at most this many days.", valueName: "days"))
+    var keepDays: Double?
+
+    /// When a record counts as written.
+    enum Durability: String, ExpressibleByArgument, CaseIterable {
+        case full, normal
+    }
+
+    func validate() throws {
+        guard (1...10_000).contains(self.batchSize) else {
+            throw ValidationError("--batch-size must be 1 to 10000, not \(self.batchSize)")
+        }
+        _ = try self.window()
+        _ = try self.recorders()
+        for (name, value) in [("--keep-points", self.keepPoints), ("--keep-bytes", self.keepBytes)] {
+            if let value, value < 1 { throw ValidationError("\(name) must be 1 or more, not \(value)") }
+        }
+        if let days = self.keepDays, !(days > 0 && days <= 36_500) {
+            throw ValidationError("--keep-days must be above 0 and at most 36500, not \(days)")
+        }
+    }
+
+    private func window() throws -> Duration? {
+        if self.batchWindow == "off" { return nil }
+        guard let seconds = Double(self.batchWindow), seconds >= 0, seconds <= 86_400 else {
+            throw ValidationError("--batch-window must be 0 to 86400 seconds, or off, not '\(self.batchWindow)'")
+        }
+        return .seconds(seconds)
+    }
+
+    private func recorders() throws -> Set<ClientID> {
+        do throws(TrackingError) {
+            return Set(try self.acknowledgeBy.map { (id) throws(TrackingError) in try ClientID(id) })
+        } catch {
+            throw ValidationError("--acknowledge-by: \(error.message)")
+        }
+    }
+
+    /// Writes what was chosen into the publisher's configuration.
+    func apply(to configuration: inout PublisherConfiguration) throws {
+        configuration.recording.batchSize = self.batchSize
+        configuration.recording.batchWindow = try self.window()
+        configuration.recording.recorders = try self.recorders()
+        configuration.limits = SpoolLimits(
+            maximumCount: self.keepPoints, maximumBytes: self.keepBytes,
+            maximumAge: self.keepDays.map { .seconds($0 * 86_400) })
+    }
+
+    /// The log.
+    ///
+    /// - Throws: `inputUnreadable` when its folder cannot be made.
+    func storage(for trackables: [Trackable]) throws -> any SpoolStorage {
+        if self.spool == "memory" { return InMemorySpool() }
+        let path = try self.spool ?? StateFolder.path(for: "\(trackables.first?.id.topicLevel ?? "agent").sqlite")
+        return SQLiteSpool(path: path, durability: self.durability == .full ? .full : .normal)
+    }
+}

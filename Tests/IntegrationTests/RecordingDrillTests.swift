@@ -1,0 +1,118 @@
+import Foundation
+import TestSupport
+import Testing
+import TrackingCore
+
+/// Nothing recorded is lost, whoever is killed: the built agent, real Mosquitto, and a recorder that counts.
+///
+/// `GODWIT_DRILL_KILLS` makes the drills longer: how often each is killed.
+@Suite(.serialized, .timeLimit(.minutes(30))) struct RecordingDrillTests {
+    private static let kills = Int(ProcessInfo.processInfo.environment["GODWIT_DRILL_KILLS"] ?? "") ?? 8
+
+    /// A folder that is gone with the test, with a drive in it that takes `seconds` at four fixes a second.
+    private final class Stage: Sendable {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-drill-\(UUID().uuidString)")
+        let broker: MosquittoProcess
+
+        init(fixes: Int) async throws {
+            try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
+            let lines = (0..<fixes).map { index in
+                let (latitude, longitude) = (52.0 + Double(index) * 1e-4, -8.5 + Double(index % 7) * 1e-5)
+                return "{\"type\":\"Feature\",\"geometry\":{\"type\":\"Point\",\"coordinates\":[\(longitude),\(latitude)]},"
+                    + "\"properties\":{\"time\":\(1_700_000_000 + Double(index) * 0.25)}}"
+            }
+            try lines.joined(separator: "\n").write(
+                to: self.folder.appending(path: "drive.jsonl"), atomically: true, encoding: .utf8)
+            self.broker = try await MosquittoProcess.start()
+        }
+
+        deinit { try? FileManager.default.removeItem(at: self.folder) }
+
+        func agent(_ more: [String] = []) throws -> RunningProgram {
+            try Programs.start(
+                "godwit-agent",
+                [
+                    "run", "--trackable", "van", "--broker", self.broker.url, "--client-id", "box", "--battery", "none",
+                    "--source", "jsonl:\(self.folder.appending(path: "drive.jsonl").path())", "--speed", "20",
+                    "--spool", self.folder.appending(path: "spool.sqlite").path(), "--log-level", "trace",
+                    "--default-resolution", "HIGH/1000/0", "--batch-size", "20", "--batch-window", "0.2",
+                ] + more)
+        }
+    }
+
+    /// What an agent said it had written, by name.
+    private static func logged(_ agent: RunningProgram) -> Set<TestRecorder.Name> {
+        var names: Set<TestRecorder.Name> = []
+        for line in agent.errors.split(separator: "\n") {
+            guard let match = line.firstMatch(of: #/seqs=([0-9\- ]+?) stream=([a-z0-9]+).* logged/#),
+                let stream = StreamID(String(match.2))
+            else { continue }
+            for range in match.1.split(separator: " ") {
+                let bounds = range.split(separator: "-").compactMap { UInt64($0) }
+                for seq in bounds[0]...bounds[bounds.count - 1] { names.insert(.init(stream: stream, seq: seq)) }
+            }
+        }
+        return names
+    }
+
+    /// Checks that all of `names` came, each with one content, and in order within its stream.
+    private static func check(_ recorder: TestRecorder, _ names: Set<TestRecorder.Name>) async throws {
+        try await recorder.wait(for: names, within: .seconds(40))
+        for (name, contents) in recorder.contents.records {
+            #expect(Set(contents).count == 1, "\(name) came with two contents")
+        }
+        for (stream, batches) in Dictionary(grouping: recorder.contents.batches, by: \.stream) {
+            for batch in batches { #expect(batch.records.map(\.seq) == batch.records.map(\.seq).sorted(), "\(stream)") }
+        }
+    }
+
+    @Test func anAgentThatIsKilledLosesNothingItWrote() async throws {
+        let stage = try await Stage(fixes: 20_000)
+        let recorder = try TestRecorder(of: "van", on: stage.broker)
+        var written: Set<TestRecorder.Name> = []
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await recorder.run() }
+            for _ in 0..<Self.kills {
+                let agent = try stage.agent()
+                let enough = Int.random(in: 1...60)
+                try await agent.wait { _ in Self.logged(agent).count >= enough }
+                agent.signal(SIGKILL)
+                _ = try await agent.result(within: .seconds(20))
+                written.formUnion(Self.logged(agent))
+            }
+            #expect(written.count >= Self.kills)
+            let last = try stage.agent()
+            try await Self.check(recorder, written)
+            last.terminate()
+            #expect(try await last.result(within: .seconds(20)).code == 0, "\(last.errors.suffix(2000))")
+            group.cancelAll()
+        }
+    }
+
+    @Test func brokersThatAreKilledAndForgetLoseNothingThatARecorderMustAcknowledge() async throws {
+        let stage = try await Stage(fixes: 20_000)
+        let recorder = try TestRecorder(of: "van", on: stage.broker, acknowledgingAs: "keeper")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await recorder.run() }
+            var written: Set<TestRecorder.Name> = []
+            for number in 0..<Self.kills {
+                let agent = try stage.agent(["--acknowledge-by", "keeper"])
+                let enough = Int.random(in: 5...60)
+                try await agent.wait { _ in Self.logged(agent).count >= enough }
+                // It keeps nothing on disk: what it had taken is gone with it.
+                try await stage.broker.kill()
+                let more = enough + Int.random(in: 1...40)
+                try await agent.wait { _ in Self.logged(agent).count >= more }
+                try await stage.broker.restart()
+                if number.isMultiple(of: 2) { agent.signal(SIGKILL) } else { agent.terminate() }
+                _ = try await agent.result(within: .seconds(20))
+                written.formUnion(Self.logged(agent))
+            }
+            let last = try stage.agent(["--acknowledge-by", "keeper"])
+            try await Self.check(recorder, written)
+            last.terminate()
+            #expect(try await last.result(within: .seconds(20)).code == 0, "\(last.errors.suffix(2000))")
+            group.cancelAll()
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import Synchronization
+import TestSupport
+import TrackingCore
+import TrackingMQTT
+
+/// A recorder for one trackable that keeps in memory what reaches it on both lanes, and acknowledges it where it has a name.
+final class TestRecorder: Sendable {
+    /// A record's name.
+    struct Name: Hashable, Comparable, CustomStringConvertible {
+        var stream: StreamID
+        var seq: UInt64
+        var description: String { "\(self.stream)/\(self.seq)" }
+        static func < (left: Self, right: Self) -> Bool {
+            (left.stream.rawValue, left.seq) < (right.stream.rawValue, right.seq)
+        }
+    }
+
+    /// What it keeps.
+    struct Store {
+        /// How often each record came, and as what.
+        var records: [Name: [[UInt8]]] = [:]
+        /// What was declared gone, or below the oldest.
+        var gone: [StreamID: SeqSet] = [:]
+        /// The highest number after which no other comes.
+        var ends: [StreamID: UInt64] = [:]
+        /// Each location message and batch, in order of arrival: the number of its newest record.
+        var arrivals: [(isLive: Bool, newest: UInt64)] = []
+        var batches: [HistoryBatch] = []
+    }
+
+    private let transport: MQTTTransport
+    private let trackable: TrackableID
+    private let acknowledges: ClientID?
+    private let store = Mutex(Store())
+
+    init(of trackable: String, on broker: MosquittoProcess, acknowledgingAs name: String? = nil) throws {
+        self.trackable = try TrackableID(trackable)
+        self.acknowledges = try name.map { try ClientID($0) }
+        var configuration = MQTTConfiguration(
+            endpoints: [MQTTEndpoint(host: "127.0.0.1", port: broker.port)], client: try ClientID(name ?? "recorder"))
+        configuration.firstWait = .milliseconds(20)
+        configuration.longestWait = .milliseconds(100)
+        self.transport = try MQTTTransport(configuration: configuration)
+    }
+
+    /// What has reached it so far.
+    var contents: Store { self.store.withLock { $0 } }
+
+    /// Runs until cancelled.
+    func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.transport.run() }
+            for await events in self.transport.events {
+                for event in events { self.happened(event) }
+            }
+        }
+    }
+
+    private func happened(_ event: TransportEvent) {
+        switch event {
+        case .connected:
+            let topics: [Topic] = [.location(self.trackable), .history(self.trackable)]
+            let paths = topics.map { TopicRoot.standard.path($0) } + ["tracking/\(self.trackable.topicLevel)/publisher/+"]
+            self.transport.send([.subscribe(paths, 1)])
+        case .received(let message): self.received(message)
+        case .disconnected, .published, .subscribed: break
+        }
+    }
+
+    private func received(_ message: IncomingMessage) {
+        guard !message.payload.isEmpty, let topic = TopicRoot.standard.topic(message.topic) else { return }
+        switch topic {
+        case .location:
+            guard !message.isRetained, let update = try? LocationCodec.decode(message.payload) else { return }
+            self.take(update)
+        case .history:
+            guard let batch = try? HistoryCodec.decode(message.payload).batch else { return }
+            self.take(batch)
+        default: break  // a publisher came: it is told again
+        }
+        self.acknowledge()
+    }
+
+    private func take(_ update: LocationUpdate) {
+        self.store.withLock { store in
+            for point in update.skipped + [update.location] {
+                guard let stream = point.stream, let seq = point.seq else { continue }
+                let bytes = LocationCodec.encodeFeature(point, inheriting: stream)
+                store.records[Name(stream: stream, seq: seq), default: []].append(bytes)
+            }
+            store.arrivals.append((true, update.location.seq ?? 0))
+        }
+    }
+
+    private func take(_ batch: HistoryBatch) {
+        self.store.withLock { store in
+            for record in batch.records {
+                store.records[Name(stream: batch.stream, seq: record.seq), default: []].append(record.payload)
+            }
+            if batch.oldest > 1 { store.gone[batch.stream, default: SeqSet()].insert(1...(batch.oldest - 1)) }
+            for range in batch.gone { store.gone[batch.stream, default: SeqSet()].insert(range) }
+            if let end = batch.end { store.ends[batch.stream] = end }
+            store.arrivals.append((false, batch.records.last?.seq ?? 0))
+            store.batches.append(batch)
+        }
+    }
+
+    private func acknowledge() {
+        guard let name = self.acknowledges else { return }
+        let streams = self.store.withLock { store in
+            var handled = store.gone
+            for name in store.records.keys { handled[name.stream, default: SeqSet()].insert(name.seq) }
+            return handled.compactMapValues { $0.ranges.first.flatMap { $0.lowerBound <= 1 ? $0.upperBound : nil } }
+        }
+        // The newest streams, as the protocol has it: here all that had something in them lately.
+        let payload = HistoryCodec.encode(Acknowledgement(streams: streams))
+        let topic = TopicRoot.standard.path(.ack(self.trackable, name))
+        self.transport.send([.publish(OutgoingMessage(topic: topic, payload: payload, isRetained: true), 2)])
+    }
+
+    /// Waits until all of `names` are there.
+    ///
+    /// - Throws: `TestSupportError` that names every missing one.
+    func wait(for names: Set<Name>, within limit: Duration) async throws {
+        let deadline = ContinuousClock.now + limit
+        while true {
+            let missing = self.store.withLock { store in names.filter { store.records[$0] == nil } }
+            if missing.isEmpty { return }
+            guard ContinuousClock.now < deadline else {
+                throw TestSupportError("missing at the recorder: \(missing.sorted())")
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+}
