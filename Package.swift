@@ -13,6 +13,8 @@ let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: 
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
 let package = Package(
@@ -22,6 +24,7 @@ let package = Package(
         .library(name: "TrackingCore", targets: ["TrackingCore"]),
         .library(name: "TrackingMQTT", targets: ["TrackingMQTT"]),
         .library(name: "TrackingPublisher", targets: ["TrackingPublisher"]),
+        .library(name: "TrackingSpool", targets: ["TrackingSpool"]),
         .library(name: "TrackingSubscriber", targets: ["TrackingSubscriber"]),
         .library(name: "TrackingTesting", targets: ["TrackingTesting"]),
         .executable(name: "godwit-agent", targets: ["godwit-agent"]),
@@ -32,6 +35,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
         .systemLibrary(
@@ -41,6 +45,7 @@ let package = Package(
         .target(name: "TrackingCore", swiftSettings: settings),
         .target(
             name: "TrackingMQTT", dependencies: ["TrackingCore", "CMosquitto", logging], swiftSettings: settings),
+        .target(name: "TrackingSpool", dependencies: ["TrackingCore", grdb, sqlite], swiftSettings: settings),
         .target(name: "TrackingRuntime", dependencies: ["TrackingCore"], swiftSettings: settings),
         .target(
             name: "TrackingPublisher", dependencies: ["TrackingCore", "TrackingRuntime", logging, lifecycle],
@@ -73,6 +78,9 @@ let package = Package(
             name: "doc-examples",
             dependencies: ["TrackingCore", "TrackingMQTT", "TrackingPublisher", "TrackingSubscriber"],
             path: "Tests/DocExamples", swiftSettings: settings),
+        .executableTarget(
+            name: "spool-writer", dependencies: ["TrackingCore", "TrackingSpool"], path: "Tests/SpoolWriter",
+            swiftSettings: settings),
         .testTarget(name: "TrackingCoreTests", dependencies: ["TrackingCore"], swiftSettings: settings),
         .testTarget(
             name: "TrackingMQTTTests",
@@ -80,6 +88,10 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "TrackingPublisherTests", dependencies: ["TrackingCore", "TrackingPublisher", "TrackingTesting"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "TrackingSpoolTests",
+            dependencies: ["TrackingCore", "TrackingSpool", "TrackingTesting", "TestSupport", "spool-writer", grdb],
             swiftSettings: settings),
         .testTarget(
             name: "TrackingSubscriberTests", dependencies: ["TrackingCore", "TrackingSubscriber", "TrackingTesting"],

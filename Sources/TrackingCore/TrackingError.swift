@@ -9,6 +9,7 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
             case brokerUnreachable, connectionLost, badCredentials, notAuthorized, refused, takenOver
             case certificateExpired, certificateHostMismatch, certificateUnknownAuthority, tlsFailed
             case inputUnreadable, stopped
+            case spoolFailed, spoolDamaged
         }
         private let base: Base
         private init(_ base: Base) { self.base = base }
@@ -46,6 +47,10 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
         public static var tlsFailed: Self { .init(.tlsFailed) }
         /// A file, device or receiver that cannot be read.
         public static var inputUnreadable: Self { .init(.inputUnreadable) }
+        /// The durable log cannot be read or written: the disk is full or fails. A later attempt may succeed.
+        public static var spoolFailed: Self { .init(.spoolFailed) }
+        /// The durable log is damaged: close it and open it again, and what is whole is taken over.
+        public static var spoolDamaged: Self { .init(.spoolDamaged) }
         /// The component was stopped.
         public static var stopped: Self { .init(.stopped) }
     }

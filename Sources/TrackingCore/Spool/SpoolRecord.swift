@@ -46,14 +46,16 @@ public struct SpoolRecord: Hashable, Sendable {
 }
 
 /// Fowler, Noll and Vo's hash FNV-1a of 64 bits (RFC 9923).
-struct FNV1a {
-    private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
+package struct FNV1a {
+    package private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
-    mutating func add(_ byte: UInt8) { self.value = (self.value ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+    package init() {}
 
-    mutating func add(_ bytes: some Sequence<UInt8>) { for byte in bytes { self.add(byte) } }
+    package mutating func add(_ byte: UInt8) { self.value = (self.value ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
 
-    mutating func add(_ bytes: [UInt8]) {
+    package mutating func add(_ bytes: some Sequence<UInt8>) { for byte in bytes { self.add(byte) } }
+
+    package mutating func add(_ bytes: [UInt8]) {
         bytes.withUnsafeBufferPointer { buffer in
             var value = self.value
             for byte in buffer { value = (value ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
@@ -61,7 +63,7 @@ struct FNV1a {
         }
     }
 
-    mutating func add(number: UInt64) {
+    package mutating func add(number: UInt64) {
         for shift in stride(from: 0, to: 64, by: 8) { self.add(UInt8(truncatingIfNeeded: number >> UInt64(shift))) }
     }
 }

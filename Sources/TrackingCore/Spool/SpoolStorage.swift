@@ -1,0 +1,247 @@
+/// Keeps the records of one device's log: real in a file (`SQLiteSpool`), in memory for tests (`InMemorySpool`).
+///
+/// What is called comes into force in the order of the calls. An error concerns the one call: nothing of it was done, and
+/// the next is tried anew. Of ``SpoolStorage/remove(_:of:)`` alone, a power cut may undo the last calls.
+public protocol SpoolStorage: Sendable {
+    /// Opens the log, or begins one where there is none.
+    ///
+    /// A damaged log is set aside whole, and what can be read of it is taken over: ``SpoolContents/salvage``.
+    ///
+    /// - Parameter now: Names what is set aside.
+    /// - Throws: `spoolFailed` when it cannot be read, made, or when another program has it open.
+    func open(now: UnixTime) async throws(TrackingError) -> SpoolContents
+
+    /// Adds records, and sets small values of the publisher's with them. Durable on return, all or nothing.
+    ///
+    /// A stream that is not known yet begins with its first record; the one that its trackable had before it ends.
+    ///
+    /// - Parameters:
+    ///   - records: At most 10,000.
+    ///   - state: New values, by name; `nil` removes one.
+    /// - Throws: `spoolFailed` when the disk is full or fails: the numbers count as given out. `spoolDamaged` when the log
+    ///   is damaged: close it and open it again.
+    func append(_ records: [SpoolEntry], state: [String: [UInt8]?]) async throws(TrackingError)
+
+    /// Reads records, in order of `seq`: as many of the first as `maximumCount`, and as have `maximumBytes` of payload
+    /// together, but at least one where one is there.
+    ///
+    /// - Throws: `spoolFailed`, `spoolDamaged`.
+    func read(
+        _ stream: StreamID, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int
+    ) async throws(TrackingError) -> SpoolReading
+
+    /// Removes records that are safe elsewhere. After a power cut some may be there again.
+    ///
+    /// - Throws: `spoolFailed`, `spoolDamaged`.
+    func remove(_ seqs: SeqSet, of stream: StreamID) async throws(TrackingError)
+
+    /// Sets a record aside that nobody takes; it is no record of its stream any more.
+    ///
+    /// - Parameter reason: Why, to read: at most 500 bytes are kept.
+    /// - Throws: `spoolFailed`, `spoolDamaged`.
+    func quarantine(_ seq: UInt64, of stream: StreamID, reason: String) async throws(TrackingError)
+
+    /// The records set aside, oldest first, at most `maximumCount` of those after `place`.
+    ///
+    /// - Throws: `spoolFailed`, `spoolDamaged`.
+    func quarantined(after place: Int64, maximumCount: Int) async throws(TrackingError) -> [QuarantinedRecord]
+
+    /// Makes records that were set aside records of their streams again; a stream forgotten since then comes back, ended.
+    ///
+    /// - Parameter places: Which; `nil` for all.
+    /// - Returns: What came back.
+    /// - Throws: `spoolFailed`, `spoolDamaged`.
+    func retryQuarantined(_ places: [Int64]?) async throws(TrackingError) -> [SpoolPart]
+
+    /// Deletes records that were set aside: `nil` for all. Returns how many.
+    ///
+    /// - Throws: `spoolFailed`, `spoolDamaged`.
+    func dropQuarantined(_ places: [Int64]?) async throws(TrackingError) -> Int
+
+    /// Forgets a stream and every record of it; those set aside stay.
+    ///
+    /// - Throws: `spoolFailed`, `spoolDamaged`.
+    func forget(_ stream: StreamID) async throws(TrackingError)
+
+    /// Lets the oldest records go until the limits are kept, in the order in which they were added.
+    ///
+    /// - Returns: What went.
+    /// - Throws: `spoolFailed`, `spoolDamaged`.
+    func trim(to limits: SpoolLimits, now: UnixTime) async throws(TrackingError) -> [SpoolPart]
+
+    /// How much there is.
+    ///
+    /// - Throws: `spoolFailed`, `spoolDamaged`.
+    func summary() async throws(TrackingError) -> SpoolSummary
+
+    /// Closes the log in order: its streams go on when it is opened the next time. A log that is not open stays as it is.
+    ///
+    /// - Throws: `spoolFailed`: the streams end here.
+    func close() async throws(TrackingError)
+}
+
+extension SpoolStorage {
+    /// Adds records: see ``append(_:state:)``.
+    public func append(_ records: [SpoolEntry]) async throws(TrackingError) {
+        try await self.append(records, state: [:])
+    }
+}
+
+/// A record, and where it belongs.
+public struct SpoolEntry: Hashable, Sendable {
+    /// Whose it is.
+    public var trackable: TrackableID
+    /// The stream that its number counts in.
+    public var stream: StreamID
+    /// The record.
+    public var record: SpoolRecord
+
+    /// Makes an entry.
+    public init(_ record: SpoolRecord, of trackable: TrackableID, in stream: StreamID) {
+        self.trackable = trackable
+        self.stream = stream
+        self.record = record
+    }
+}
+
+/// What was read.
+public struct SpoolReading: Hashable, Sendable {
+    /// The records that are whole.
+    public var records: [SpoolRecord]
+    /// Those between them that are not there, or were damaged: they are not in the log any more.
+    public var missing: SeqSet
+
+    /// Makes a reading.
+    public init(records: [SpoolRecord] = [], missing: SeqSet = SeqSet()) {
+        self.records = records
+        self.missing = missing
+    }
+}
+
+/// Records of one stream.
+public struct SpoolPart: Hashable, Sendable {
+    /// Whose they are.
+    public var trackable: TrackableID
+    /// The stream that the numbers count in.
+    public var stream: StreamID
+    /// Their numbers.
+    public var seqs: SeqSet
+
+    /// Makes a part.
+    public init(trackable: TrackableID, stream: StreamID, seqs: SeqSet) {
+        self.trackable = trackable
+        self.stream = stream
+        self.seqs = seqs
+    }
+}
+
+/// What a log holds when it is opened.
+public struct SpoolContents: Hashable, Sendable {
+    /// What it holds of one trackable.
+    public struct Trackable: Hashable, Sendable {
+        /// Its streams, oldest first.
+        public var streams: [StoredStream]
+        /// The one of them that goes on; `nil` when a new one has to begin.
+        public var current: StreamID?
+
+        /// Makes a description.
+        public init(streams: [StoredStream] = [], current: StreamID? = nil) {
+            self.streams = streams
+            self.current = current
+        }
+    }
+
+    /// By trackable.
+    public var trackables: [TrackableID: Trackable]
+    /// The publisher's own values.
+    public var state: [String: [UInt8]]
+    /// What became of a damaged log; `nil` when it was whole.
+    public var salvage: SpoolSalvage?
+
+    /// Makes a description.
+    public init(
+        trackables: [TrackableID: Trackable] = [:], state: [String: [UInt8]] = [:], salvage: SpoolSalvage? = nil
+    ) {
+        self.trackables = trackables
+        self.state = state
+        self.salvage = salvage
+    }
+}
+
+/// What became of a damaged log.
+public struct SpoolSalvage: Hashable, Sendable {
+    /// The file that was set aside.
+    public var path: String
+    /// What was wrong with it, to read.
+    public var reason: String
+    /// How many records were taken over.
+    public var count: Int
+    /// The numbers between the oldest and the last known that are not there; some of them may have been sent.
+    public var missing: [SpoolPart]
+    /// How many records were there whose stream is not known any more: they are in the file that was set aside alone.
+    public var orphans: Int
+
+    /// Makes a report.
+    public init(path: String, reason: String, count: Int = 0, missing: [SpoolPart] = [], orphans: Int = 0) {
+        self.path = path
+        self.reason = reason
+        self.count = count
+        self.missing = missing
+        self.orphans = orphans
+    }
+}
+
+/// A record that was set aside.
+public struct QuarantinedRecord: Hashable, Sendable {
+    /// Names it, for as long as it is there; later ones have higher places.
+    public var place: Int64
+    /// The record, and where it belongs.
+    public var entry: SpoolEntry
+    /// Why.
+    public var reason: String
+
+    /// Makes a description.
+    public init(place: Int64, entry: SpoolEntry, reason: String) {
+        self.place = place
+        self.entry = entry
+        self.reason = reason
+    }
+}
+
+/// How much a log may hold.
+public struct SpoolLimits: Hashable, Sendable {
+    /// The most records, ≥ 0.
+    public var maximumCount: Int?
+    /// The most bytes of payload, ≥ 0.
+    public var maximumBytes: Int?
+    /// The greatest age. A record from before 2001 or from the future was made without a known time: it counts as young
+    /// as the next whose time is known.
+    public var maximumAge: Duration?
+
+    /// Makes limits; `nil` is none.
+    public init(maximumCount: Int? = nil, maximumBytes: Int? = nil, maximumAge: Duration? = nil) {
+        self.maximumCount = maximumCount
+        self.maximumBytes = maximumBytes
+        self.maximumAge = maximumAge
+    }
+}
+
+/// How much a log holds.
+public struct SpoolSummary: Hashable, Sendable {
+    /// Records.
+    public var count: Int
+    /// The bytes of their payloads.
+    public var bytes: Int
+    /// The time of the record that was added first; `nil` when there is none.
+    public var oldest: UnixTime?
+    /// Records set aside.
+    public var quarantined: Int
+
+    /// Makes a summary.
+    public init(count: Int = 0, bytes: Int = 0, oldest: UnixTime? = nil, quarantined: Int = 0) {
+        self.count = count
+        self.bytes = bytes
+        self.oldest = oldest
+        self.quarantined = quarantined
+    }
+}

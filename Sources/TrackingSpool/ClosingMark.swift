@@ -1,0 +1,67 @@
+import Foundation
+
+/// A small file beside a log that was closed in order: it says which file that was, so that a copy, a restored file or one
+/// that was changed by others is not taken for it.
+///
+/// It is removed before anything is written to the log.
+struct ClosingMark {
+    let log: String
+    private var path: String { self.log + ".closed" }
+
+    /// What a file is: no copy has the number and the time of change of its original.
+    private static func identity(_ path: String) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        #if os(Linux)
+            let changed = status.st_ctim
+        #else
+            let changed = status.st_ctimespec
+        #endif
+        return "\(status.st_ino) \(status.st_size) \(changed.tv_sec).\(changed.tv_nsec)\n"
+    }
+
+    /// Notes that the log was closed in order. A mark that cannot be written is none.
+    func leave() {
+        // The time of change is on the disk before the mark is.
+        guard Self.synchronize(self.log), let identity = Self.identity(self.log) else { return }
+        let descriptor = open(self.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        let bytes = Array(identity.utf8)
+        let written = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+        guard written == bytes.count, fsync(descriptor) == 0 else {
+            unlink(self.path)
+            return
+        }
+        _ = Self.synchronize(self.folder)
+    }
+
+    /// Whether the log is the one that was closed in order. The mark is gone afterwards, from the disk as well.
+    func take() -> Bool {
+        let mark = Self.text(of: self.path)
+        let identity = Self.identity(self.log)
+        guard unlink(self.path) == 0 else { return false }
+        return Self.synchronize(self.folder) && mark != nil && mark == identity
+    }
+
+    private var folder: String {
+        guard let slash = self.log.lastIndex(of: "/") else { return "." }
+        return slash == self.log.startIndex ? "/" : String(self.log[..<slash])
+    }
+
+    private static func synchronize(_ path: String) -> Bool {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        return fsync(descriptor) == 0
+    }
+
+    private static func text(of path: String) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 128)
+        let count = bytes.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+        return count > 0 ? String(decoding: bytes.prefix(count), as: UTF8.self) : nil
+    }
+}

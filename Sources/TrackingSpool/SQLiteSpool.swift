@@ -1,0 +1,272 @@
+import Dispatch
+import GRDB
+import Synchronization
+public import TrackingCore
+
+/// A durable log in one SQLite file.
+///
+/// All of SQLite happens on one thread of its own. Whatever is to be written while one transaction runs goes into the next
+/// as a whole, so that many writers share one wait for the disk; where none runs a record is written at once.
+public final class SQLiteSpool: SpoolStorage {
+    /// What "on disk" means.
+    public enum Durability: Hashable, Sendable {
+        /// A record outlives a power cut once its append returned.
+        case full
+        /// A power cut may take the last records; the end of the program does not.
+        case normal
+    }
+
+    /// Where the file is.
+    public let path: String
+    private let durability: Durability
+    private let checkedSize: Int64
+    private let thread = DispatchQueue(label: "godwit.spool")
+    private let waiting = Mutex(Waiting())
+    private let file = Mutex<SpoolFile?>(nil)
+
+    /// What is to be done.
+    private struct Waiting {
+        var jobs: [Job] = []
+        var isWorking = false
+    }
+
+    /// One call.
+    private struct Job: Sendable {
+        enum Kind: Hashable {
+            /// Opens, closes or reads: on its own.
+            case alone
+            /// Writes so many records: with others.
+            case write(count: Int, isDurable: Bool)
+        }
+
+        var kind: Kind
+        /// Does it, and says how its caller hears of it once it is in force.
+        var run: @Sendable (inout SpoolFile?) throws -> @Sendable () -> Void
+        var fail: @Sendable (SpoolFile?, TrackingError) -> Void
+    }
+
+    /// The most records in one transaction, unless one call has more.
+    private static let recordsTogether = 10_000
+
+    /// Names a log; nothing is opened yet.
+    ///
+    /// - Parameters:
+    ///   - path: Where the file is; its folder exists. Beside it are the same name with `-wal`, `.closed`, `.salvage` and,
+    ///     for what was set aside, `.damaged-` and the time.
+    ///   - durability: What an append waits for.
+    public convenience init(path: String, durability: Durability = .full) {
+        self.init(path: path, durability: durability, checkedSize: 32 << 20)
+    }
+
+    /// A log that was not closed in order is checked as a whole when it has at most `checkedSize` bytes.
+    package init(path: String, durability: Durability, checkedSize: Int64) {
+        self.path = path
+        self.durability = durability
+        self.checkedSize = checkedSize
+    }
+
+    public func open(now: UnixTime) async throws(TrackingError) -> SpoolContents {
+        let (path, checkedSize) = (self.path, self.checkedSize)
+        return try await self.perform(.alone) { file in
+            guard file == nil else { throw TrackingError(.spoolFailed, "the log \(path) is open already") }
+            let opening = SpoolOpening(path: path, checkedSize: checkedSize, now: now)
+            let (opened, contents) = try opening.run()
+            file = opened
+            return contents
+        }
+    }
+
+    public func append(_ records: [SpoolEntry], state: [String: [UInt8]?]) async throws(TrackingError) {
+        let kind = Job.Kind.write(count: records.count, isDurable: self.durability == .full)
+        try await self.performOpen(kind) { file, db in
+            try file.append(records, state: state, db)
+        } failed: { file in
+            for entry in records { file?.book.gaveOut(entry.record.seq, of: entry.stream) }
+        }
+    }
+
+    public func read(
+        _ stream: StreamID, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int
+    ) async throws(TrackingError) -> SpoolReading {
+        let path = self.path
+        return try await self.performOpen(.alone) { file, db in
+            let reading = try file.read(stream, seqs, maximumCount: maximumCount, maximumBytes: maximumBytes, db)
+            let lost = reading.missing.intersection(file.book[stream]?.stored ?? SeqSet())
+            if !lost.isEmpty {
+                // The file is not what it should be: the next time it is opened, all that is whole is taken over.
+                SpoolOpening.wantSalvage(of: path)
+                try file.transaction(isDurable: false) { try file.remove(lost, of: stream, $0) }
+            }
+            return reading
+        }
+    }
+
+    public func remove(_ seqs: SeqSet, of stream: StreamID) async throws(TrackingError) {
+        try await self.performOpen(.write(count: seqs.count, isDurable: false)) { file, db in
+            try file.remove(seqs, of: stream, db)
+        }
+    }
+
+    public func quarantine(_ seq: UInt64, of stream: StreamID, reason: String) async throws(TrackingError) {
+        try await self.performOpen(.write(count: 1, isDurable: true)) { file, db in
+            try file.quarantine(seq, of: stream, reason: reason, db)
+        }
+    }
+
+    public func quarantined(
+        after place: Int64, maximumCount: Int
+    ) async throws(TrackingError) -> [QuarantinedRecord] {
+        try await self.performOpen(.alone) { file, db in
+            try file.quarantined(after: place, maximumCount: maximumCount, db)
+        }
+    }
+
+    public func retryQuarantined(_ places: [Int64]?) async throws(TrackingError) -> [SpoolPart] {
+        try await self.performOpen(.write(count: places?.count ?? 1, isDurable: true)) { file, db in
+            try file.retryQuarantined(places, db)
+        }
+    }
+
+    public func dropQuarantined(_ places: [Int64]?) async throws(TrackingError) -> Int {
+        try await self.performOpen(.write(count: places?.count ?? 1, isDurable: true)) { file, db in
+            try file.dropQuarantined(places, db)
+        }
+    }
+
+    public func forget(_ stream: StreamID) async throws(TrackingError) {
+        try await self.performOpen(.write(count: 1, isDurable: false)) { file, db in try file.forget(stream, db) }
+    }
+
+    public func trim(to limits: SpoolLimits, now: UnixTime) async throws(TrackingError) -> [SpoolPart] {
+        var gone: [StreamID: SpoolPart] = [:]
+        while true {
+            let kind = Job.Kind.write(count: SpoolFile.trimmedAtOnce, isDurable: false)
+            let parts = try await self.performOpen(kind) { file, db in try file.trim(to: limits, now: now, db) }
+            guard !parts.isEmpty else { return Array(gone.values) }
+            for part in parts { gone[part.stream, default: part].seqs.formUnion(part.seqs) }
+        }
+    }
+
+    public func summary() async throws(TrackingError) -> SpoolSummary {
+        try await self.performOpen(.alone) { file, db in try file.summary(db) }
+    }
+
+    public func close() async throws(TrackingError) {
+        let path = self.path
+        try await self.perform(.alone) { file in
+            guard let open = file else { return }
+            file = nil
+            try open.close()
+            ClosingMark(log: path).leave()
+        }
+    }
+}
+
+/// The thread.
+extension SQLiteSpool {
+    /// Does something with the open file.
+    private func performOpen<Value: Sendable>(
+        _ kind: Job.Kind, _ body: @escaping @Sendable (SpoolFile, Database) throws -> Value,
+        failed: @escaping @Sendable (SpoolFile?) -> Void = { _ in }
+    ) async throws(TrackingError) -> Value {
+        try await self.perform(kind) { file in
+            guard let file else { throw TrackingError(.stopped, "the log is not open") }
+            return try file.use { try body(file, $0) }
+        } failed: {
+            failed($0)
+        }
+    }
+
+    private func perform<Value: Sendable>(
+        _ kind: Job.Kind, _ body: @escaping @Sendable (inout SpoolFile?) throws -> Value,
+        failed: @escaping @Sendable (SpoolFile?) -> Void = { _ in }
+    ) async throws(TrackingError) -> Value {
+        let result: Result<Value, TrackingError> = await withCheckedContinuation { continuation in
+            self.enqueue(
+                Job(kind: kind) { file in
+                    let value = try body(&file)
+                    return { continuation.resume(returning: .success(value)) }
+                } fail: { file, error in
+                    failed(file)
+                    continuation.resume(returning: .failure(error))
+                })
+        }
+        return try result.get()
+    }
+
+    private func enqueue(_ job: Job) {
+        let isIdle = self.waiting.withLock { waiting in
+            waiting.jobs.append(job)
+            defer { waiting.isWorking = true }
+            return !waiting.isWorking
+        }
+        if isIdle { self.thread.async { self.work() } }
+    }
+
+    /// Works until nothing waits.
+    private func work() {
+        while true {
+            let jobs = self.waiting.withLock { waiting in
+                let count = Self.together(waiting.jobs)
+                waiting.isWorking = count > 0
+                defer { waiting.jobs.removeFirst(count) }
+                return Array(waiting.jobs.prefix(count))
+            }
+            guard !jobs.isEmpty else { return }
+            self.file.withLock { self.run(jobs, &$0) }
+        }
+    }
+
+    /// How many of the first jobs are done together.
+    private static func together(_ jobs: [Job]) -> Int {
+        var records = 0
+        for (place, job) in jobs.enumerated() {
+            guard case .write(let count, _) = job.kind else { return max(place, 1) }
+            records += count
+            if place > 0, records > Self.recordsTogether { return place }
+        }
+        return jobs.count
+    }
+
+    private func run(_ jobs: [Job], _ file: inout SpoolFile?) {
+        do {
+            let finishes = try self.attempt(jobs, &file)
+            for finish in finishes { finish() }
+        } catch {
+            guard jobs.count == 1 else {
+                // One of them, or all together, ask for too much: each for itself.
+                for job in jobs { self.run([job], &file) }
+                return
+            }
+            jobs[0].fail(file, self.explain(error))
+        }
+    }
+
+    private func attempt(_ jobs: [Job], _ file: inout SpoolFile?) throws -> [@Sendable () -> Void] {
+        guard let open = file, case .write = jobs[0].kind else { return try jobs.map { try $0.run(&file) } }
+        let isDurable = jobs.contains { job in
+            if case .write(_, isDurable: true) = job.kind { true } else { false }
+        }
+        return try open.transaction(isDurable: isDurable) { _ in
+            var same: SpoolFile? = open
+            return try jobs.map { try $0.run(&same) }
+        }
+    }
+
+    private func explain(_ error: any Error) -> TrackingError {
+        switch error {
+        case let error as TrackingError: return error
+        case let error as SpoolDamage:
+            SpoolOpening.wantSalvage(of: self.path)
+            return TrackingError(.spoolDamaged, "the log \(self.path) is damaged: \(error.reason)")
+        case let error as DatabaseError:
+            let text = "\(error.message ?? "") (SQLite \(error.extendedResultCode.rawValue))"
+            guard [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode) else {
+                return TrackingError(.spoolFailed, "the log \(self.path): \(text)")
+            }
+            SpoolOpening.wantSalvage(of: self.path)
+            return TrackingError(.spoolDamaged, "the log \(self.path) is damaged: \(text)")
+        default: return TrackingError(.spoolFailed, "the log \(self.path): \(error)")
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import TrackingCore
+
+/// What a log holds, by number: kept beside the file, so that most questions need no reading.
+struct SpoolBook {
+    /// One stream.
+    struct Stream {
+        let number: Int64
+        let id: StreamID
+        let trackable: TrackableID
+        var stored = SeqSet()
+        var last: UInt64 = 0
+        /// Everything below is known not to be there.
+        var floor: UInt64 = 1
+        var isEnded = false
+        /// The bytes of the payloads.
+        var bytes = 0
+        /// Whether its row in the file is behind.
+        var isDirty = true
+    }
+
+    /// Oldest first.
+    private(set) var streams: [Stream] = []
+    private var places: [StreamID: Int] = [:]
+    /// The place of the next record.
+    var nextPlace: Int64 = 1
+    /// The number of the next stream.
+    var nextStream: Int64 = 1
+    /// The version of the next small value.
+    var nextVersion: Int64 = 1
+    /// How many records are set aside.
+    var quarantined = 0
+
+    var count: Int { self.streams.reduce(0) { $0 + $1.stored.count } }
+    var bytes: Int { self.streams.reduce(0) { $0 + $1.bytes } }
+
+    subscript(id: StreamID) -> Stream? { self.places[id].map { self.streams[$0] } }
+
+    func stream(number: Int64) -> Stream? { self.streams.first { $0.number == number } }
+
+    mutating func insert(_ stream: Stream) {
+        self.places[stream.id] = self.streams.count
+        self.streams.append(stream)
+        self.nextStream = max(self.nextStream, stream.number + 1)
+    }
+
+    /// Begins a stream; the one that its trackable had ends, unless the new one is an old one that came back.
+    mutating func begin(_ id: StreamID, of trackable: TrackableID, isEnded: Bool = false) -> Stream {
+        if !isEnded { self.update { if $0.trackable == trackable { $0.isEnded = true } } }
+        let stream = Stream(number: self.nextStream, id: id, trackable: trackable, isEnded: isEnded)
+        self.insert(stream)
+        return stream
+    }
+
+    mutating func forget(_ id: StreamID) {
+        self.streams.removeAll { $0.id == id }
+        self.places = Dictionary(uniqueKeysWithValues: self.streams.enumerated().map { ($1.id, $0) })
+    }
+
+    /// Changes every stream, and notes that the rows are behind.
+    mutating func update(_ change: (inout Stream) -> Void) {
+        for place in self.streams.indices {
+            change(&self.streams[place])
+            self.streams[place].isDirty = true
+        }
+    }
+
+    mutating func added(_ seqs: SeqSet, of id: StreamID, bytes: Int) {
+        guard let place = self.places[id] else { return }
+        self.streams[place].stored.formUnion(seqs)
+        self.streams[place].bytes += bytes
+        self.streams[place].last = max(self.streams[place].last, seqs.last ?? 0)
+        if let first = seqs.first, first < self.streams[place].floor {
+            self.streams[place].floor = first
+            self.streams[place].isDirty = true
+        }
+    }
+
+    mutating func removed(_ seqs: SeqSet, of id: StreamID, bytes: Int) {
+        guard let place = self.places[id] else { return }
+        self.streams[place].stored.subtract(seqs)
+        self.streams[place].bytes -= bytes
+        self.streams[place].floor = self.streams[place].stored.first ?? self.streams[place].last + 1
+        self.streams[place].isDirty = true
+    }
+
+    /// A number was given out, whatever became of its record.
+    mutating func gaveOut(_ seq: UInt64, of id: StreamID) {
+        guard let place = self.places[id], self.streams[place].last < seq else { return }
+        self.streams[place].last = seq
+        self.streams[place].isDirty = true
+    }
+
+    mutating func written() { for place in self.streams.indices { self.streams[place].isDirty = false } }
+
+    /// As the publisher sees it.
+    var trackables: [TrackableID: SpoolContents.Trackable] {
+        var trackables: [TrackableID: SpoolContents.Trackable] = [:]
+        for stream in self.streams {
+            let stored = StoredStream(id: stream.id, stored: stream.stored, last: stream.last)
+            trackables[stream.trackable, default: .init()].streams.append(stored)
+            if !stream.isEnded { trackables[stream.trackable]?.current = stream.id }
+        }
+        return trackables
+    }
+}

@@ -1,0 +1,227 @@
+import GRDB
+import GRDBSQLite
+import TrackingCore
+
+/// What a file says that no log of ours would: it is to be set aside.
+struct SpoolDamage: Error {
+    var reason: String
+}
+
+/// One open file of a log, and the book of what is in it. Everything happens on the thread that holds it.
+final class SpoolFile {
+    let connection: DatabaseQueue
+    var book = SpoolBook()
+    private var isSynchronous: Bool?
+    private var inUse: Database?
+
+    /// Opens a file, or makes it.
+    ///
+    /// - Parameters:
+    ///   - isOrderly: Whether it was closed in order: its streams go on.
+    ///   - checkedSize: A file that was not closed in order is checked as a whole when it has at most so many bytes.
+    /// - Throws: ``SpoolDamage``, or SQLite's own error.
+    init(path: String, isOrderly: Bool, checkedSize: Int64) throws {
+        var configuration = Configuration()
+        configuration.busyMode = .immediateError
+        configuration.foreignKeysEnabled = false
+        configuration.prepareDatabase { db in
+            // One program at a time; the index of the write-ahead log stays in memory.
+            try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
+            try db.execute(sql: "PRAGMA page_size = \(SpoolSchema.pageSize)")
+            try db.execute(sql: "PRAGMA cache_size = -2000")
+            try db.execute(sql: "PRAGMA journal_mode = WAL")
+            try db.execute(sql: "PRAGMA journal_size_limit = 8388608")
+        }
+        self.connection = try DatabaseQueue(path: path, configuration: configuration)
+        try self.use { db in
+            try self.prepare(db, checkedSize: isOrderly ? 0 : checkedSize)
+            try self.load(db)
+            guard !isOrderly else { return }
+            self.book.update { $0.isEnded = true }
+        }
+        if !isOrderly { try self.transaction(isDurable: true) { _ in } }
+    }
+
+    /// Does something with the database, inside what is done with it already or on its own.
+    func use<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        if let inUse = self.inUse { return try body(inUse) }
+        return try self.connection.writeWithoutTransaction { db in
+            self.inUse = db
+            defer { self.inUse = nil }
+            return try body(db)
+        }
+    }
+
+    /// Does all of `body` or nothing, in the file and in the book.
+    func transaction<Value>(isDurable: Bool, _ body: (Database) throws -> Value) throws -> Value {
+        try self.use { db in
+            do {
+                return try self.attempt(isDurable: isDurable, db, body)
+            } catch let error as DatabaseError where [.SQLITE_FULL, .SQLITE_IOERR].contains(error.resultCode) {
+                // The write-ahead log may be what fills the disk.
+                _ = try? db.checkpoint(.truncate)
+                return try self.attempt(isDurable: isDurable, db, body)
+            }
+        }
+    }
+
+    private func attempt<Value>(
+        isDurable: Bool, _ db: Database, _ body: (Database) throws -> Value
+    ) throws -> Value {
+        if self.isSynchronous != isDurable {
+            try db.execute(sql: "PRAGMA synchronous = \(isDurable ? "FULL" : "NORMAL")")
+            self.isSynchronous = isDurable
+        }
+        let before = self.book
+        do {
+            try db.beginTransaction(.immediate)
+            let value = try body(db)
+            try self.writeStreams(db)
+            try db.commit()
+            self.book.written()
+            return value
+        } catch {
+            if db.isInsideTransaction { try? db.rollback() }
+            self.book = before
+            throw error
+        }
+    }
+
+    /// Brings the rows of the streams up to date.
+    private func writeStreams(_ db: Database) throws {
+        for stream in self.book.streams where stream.isDirty {
+            for table in ["stream", "stream_copy"] {
+                let statement = try DirectStatement(
+                    "INSERT OR REPLACE INTO \(table) VALUES (?, ?, ?, ?, ?, ?, ?)", in: db)
+                statement.bind(stream.number, 1)
+                statement.bind(stream.trackable.rawValue, 2)
+                statement.bind(stream.id.rawValue, 3)
+                statement.bind(Int64(clamping: stream.last), 4)
+                statement.bind(Int64(clamping: stream.floor), 5)
+                statement.bind(Int64(stream.isEnded ? 1 : 0), 6)
+                statement.bind(stream.checksum, 7)
+                try statement.run()
+            }
+        }
+    }
+
+    /// Writes what the book knows, and closes.
+    func close() throws {
+        self.book.update { _ in }
+        try self.transaction(isDurable: true) { _ in }
+        try self.use { db in _ = try db.checkpoint(.truncate) }
+        try self.connection.close()
+    }
+}
+
+/// Opening.
+extension SpoolFile {
+    private func prepare(_ db: Database, checkedSize: Int64) throws {
+        let found = try String.fetchAll(db, sql: "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid")
+        if found.isEmpty {
+            guard try Int64.fetchOne(db, sql: "PRAGMA page_count") ?? 0 <= 1 else {
+                throw SpoolDamage(reason: "its tables are not there")
+            }
+            try db.inTransaction(.immediate) {
+                for statement in SpoolSchema.statements { try db.execute(sql: statement) }
+                return .commit
+            }
+            return
+        }
+        guard found == SpoolSchema.statements else { throw SpoolDamage(reason: "its tables are not those of a log") }
+        guard try Int64.fetchOne(db, sql: "PRAGMA auto_vacuum") == 0,
+            try Int64.fetchOne(db, sql: "PRAGMA page_size") == Int64(SpoolSchema.pageSize)
+        else { throw SpoolDamage(reason: "its header is not that of a log") }
+        let pages = try Int64.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+        guard pages * Int64(SpoolSchema.pageSize) <= checkedSize else { return }
+        let verdict = try String.fetchOne(db, sql: "PRAGMA integrity_check(1)") ?? "no answer"
+        guard verdict == "ok" else { throw SpoolDamage(reason: verdict) }
+    }
+
+    private func load(_ db: Database) throws {
+        try self.loadStreams(db)
+        try self.loadRecords(db)
+        self.book.quarantined = try Int.fetchOne(db, sql: "SELECT count(*) FROM quarantine") ?? 0
+        let places = try Int64.fetchAll(
+            db,
+            sql: "SELECT coalesce(max(place), 0) FROM record UNION ALL SELECT coalesce(max(place), 0) FROM quarantine")
+        guard let last = places.max(), (0..<Int64.max).contains(last) else {
+            throw SpoolDamage(reason: "the places of its records are out of range")
+        }
+        self.book.nextPlace = last + 1
+    }
+
+    private func loadStreams(_ db: Database) throws {
+        let statement = try DirectStatement("SELECT * FROM stream ORDER BY number", in: db)
+        defer { statement.reset() }
+        while try statement.step() {
+            let stream = SpoolBook.Stream(
+                number: statement.integer(0), trackable: statement.text(1), name: statement.text(2),
+                last: statement.integer(3), floor: statement.integer(4), isEnded: statement.integer(5) != 0,
+                checksum: statement.integer(6))
+            guard let stream, self.book[stream.id] == nil else {
+                throw SpoolDamage(reason: "a stream's row is damaged")
+            }
+            self.book.insert(stream)
+        }
+    }
+
+    /// Reads the numbers off their index: the records themselves stay where they are.
+    private func loadRecords(_ db: Database) throws {
+        let statement = try DirectStatement(
+            "SELECT stream, count(*), min(seq), max(seq), sum(size) FROM record GROUP BY stream", in: db)
+        defer { statement.reset() }
+        while try statement.step() {
+            guard let stream = self.book.stream(number: statement.integer(0)) else {
+                throw SpoolDamage(reason: "a record has no stream")
+            }
+            let (count, low, high) = (statement.integer(1), statement.integer(2), statement.integer(3))
+            guard low >= 1, high < Int64.max, statement.integer(4) >= 0 else {
+                throw SpoolDamage(reason: "the numbers of its records are out of range")
+            }
+            let stored =
+                high - low == count - 1
+                ? SeqSet(CollectionOfOne(UInt64(low)...UInt64(high)))
+                : try self.numbers(of: stream.number, db)
+            guard stored.count == count else { throw SpoolDamage(reason: "two records have one number") }
+            self.book.added(stored, of: stream.id, bytes: Int(statement.integer(4)))
+        }
+    }
+
+    private func numbers(of stream: Int64, _ db: Database) throws -> SeqSet {
+        let statement = try DirectStatement("SELECT seq FROM record WHERE stream = ? ORDER BY seq", in: db)
+        defer { statement.reset() }
+        statement.bind(stream, 1)
+        var numbers = SeqSet()
+        var run: ClosedRange<UInt64>?
+        while try statement.step() {
+            let seq = UInt64(clamping: statement.integer(0))
+            if let known = run, seq == known.upperBound + 1 {
+                run = known.lowerBound...seq
+            } else {
+                if let run { numbers.insert(run) }
+                run = seq...seq
+            }
+        }
+        if let run { numbers.insert(run) }
+        return numbers
+    }
+
+    /// The small values, and the version of the newest.
+    func loadState() throws -> [String: [UInt8]] {
+        try self.use { db in
+            let statement = try DirectStatement("SELECT name, value, version, checksum FROM state", in: db)
+            defer { statement.reset() }
+            var state: [String: [UInt8]] = [:]
+            while try statement.step() {
+                let value = StoredValue(
+                    name: statement.text(0), value: statement.isNull(1) ? nil : statement.bytes(1),
+                    version: statement.integer(2))
+                guard value.checksum == statement.integer(3) else { throw SpoolDamage(reason: "a value is damaged") }
+                state[value.name] = value.value
+                self.book.nextVersion = max(self.book.nextVersion, value.version + 1)
+            }
+            return state
+        }
+    }
+}

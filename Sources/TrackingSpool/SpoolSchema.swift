@@ -1,0 +1,105 @@
+import GRDB
+import TrackingCore
+
+/// The tables of a log.
+///
+/// Every row can be read off its page alone, and tells by its own checksum whether it is whole: a damaged file is salvaged
+/// without the tables' trees. The number of columns tells the tables apart. The streams are kept twice, on different pages.
+enum SpoolSchema {
+    static let pageSize = 4096
+
+    static let statements = [
+        """
+        CREATE TABLE stream (number INTEGER PRIMARY KEY, trackable TEXT NOT NULL, name TEXT NOT NULL, \
+        last INTEGER NOT NULL, floor INTEGER NOT NULL, ended INTEGER NOT NULL, checksum INTEGER NOT NULL) STRICT
+        """,
+        """
+        CREATE TABLE stream_copy (number INTEGER PRIMARY KEY, trackable TEXT NOT NULL, name TEXT NOT NULL, \
+        last INTEGER NOT NULL, floor INTEGER NOT NULL, ended INTEGER NOT NULL, checksum INTEGER NOT NULL) STRICT
+        """,
+        """
+        CREATE TABLE record (place INTEGER PRIMARY KEY, stream INTEGER NOT NULL, seq INTEGER NOT NULL, \
+        size INTEGER NOT NULL, time REAL NOT NULL, kind INTEGER NOT NULL, trip TEXT, payload BLOB NOT NULL, \
+        checksum INTEGER NOT NULL) STRICT
+        """,
+        "CREATE INDEX record_order ON record (stream, seq, size)",
+        """
+        CREATE TABLE quarantine (place INTEGER PRIMARY KEY, trackable TEXT NOT NULL, stream TEXT NOT NULL, \
+        seq INTEGER NOT NULL, time REAL NOT NULL, kind INTEGER NOT NULL, trip TEXT, payload BLOB NOT NULL, \
+        reason TEXT NOT NULL, checksum INTEGER NOT NULL) STRICT
+        """,
+        """
+        CREATE TABLE state (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, value BLOB, \
+        version INTEGER NOT NULL, checksum INTEGER NOT NULL) STRICT
+        """,
+    ]
+
+    /// How many columns a row has, by table.
+    enum Columns {
+        static let stream = 7
+        static let record = 9
+        static let quarantine = 10
+        static let state = 5
+    }
+}
+
+extension SpoolBook.Stream {
+    /// Over everything that its row says.
+    var checksum: Int64 {
+        var sum = FNV1a()
+        sum.add(number: UInt64(bitPattern: self.number))
+        sum.add(self.trackable.rawValue.utf8)
+        sum.add(0)
+        sum.add(self.id.rawValue.utf8)
+        sum.add(0)
+        sum.add(number: self.last)
+        sum.add(number: self.floor)
+        sum.add(self.isEnded ? 1 : 0)
+        return Int64(bitPattern: sum.value)
+    }
+
+    /// Reads a row; `nil` when it is damaged.
+    init?(
+        number: Int64, trackable: String, name: String, last: Int64, floor: Int64, isEnded: Bool, checksum: Int64
+    ) {
+        guard let trackable = try? TrackableID(trackable), let id = StreamID(name), last >= 0, floor >= 0 else {
+            return nil
+        }
+        self.init(number: number, id: id, trackable: trackable)
+        self.last = UInt64(last)
+        self.floor = UInt64(floor)
+        self.isEnded = isEnded
+        self.isDirty = false
+        guard self.checksum == checksum else { return nil }
+    }
+}
+
+/// A small value of the publisher's, as it is stored: one that was removed stays, without a value, so that no older version
+/// of it comes back.
+struct StoredValue {
+    var name: String
+    var value: [UInt8]?
+    var version: Int64
+
+    var checksum: Int64 {
+        var sum = FNV1a()
+        sum.add(self.name.utf8)
+        sum.add(0)
+        sum.add(self.value == nil ? 0 : 1)
+        sum.add(self.value ?? [])
+        sum.add(number: UInt64(bitPattern: self.version))
+        return Int64(bitPattern: sum.value)
+    }
+}
+
+extension QuarantinedRecord {
+    /// Over everything that its row says.
+    var checksum: Int64 {
+        var sum = FNV1a()
+        sum.add(number: self.entry.record.checksum(in: self.entry.stream))
+        sum.add(self.entry.trackable.rawValue.utf8)
+        sum.add(0)
+        sum.add(self.reason.utf8)
+        return Int64(bitPattern: sum.value)
+    }
+}

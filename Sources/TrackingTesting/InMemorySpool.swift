@@ -1,0 +1,225 @@
+import Synchronization
+public import TrackingCore
+
+/// A log in memory, for tests: it outlives ``close()`` and ``crash()`` for as long as the object is there.
+public final class InMemorySpool: SpoolStorage {
+    private struct Stream {
+        var id: StreamID
+        var trackable: TrackableID
+        var records: [UInt64: (place: Int64, record: SpoolRecord)] = [:]
+        var last: UInt64 = 0
+        var isEnded = false
+    }
+
+    private struct State {
+        var isOpen = false
+        var isOrderly = false
+        var streams: [Stream] = []
+        var values: [String: [UInt8]] = [:]
+        var quarantine: [QuarantinedRecord] = []
+        var nextPlace: Int64 = 1
+        var failure: TrackingError?
+        var appends = 0
+
+        func place(of id: StreamID) -> Int? { self.streams.firstIndex { $0.id == id } }
+
+        mutating func stream(_ id: StreamID, of trackable: TrackableID, isEnded: Bool) -> Int {
+            if let place = self.place(of: id) { return place }
+            if !isEnded {
+                for place in self.streams.indices where self.streams[place].trackable == trackable {
+                    self.streams[place].isEnded = true
+                }
+            }
+            self.streams.append(Stream(id: id, trackable: trackable, isEnded: isEnded))
+            return self.streams.count - 1
+        }
+    }
+
+    private let state = Mutex(State())
+
+    /// Makes an empty log.
+    public init() {}
+
+    /// The log ends without being closed in order.
+    public func crash() { self.state.withLock { $0.isOpen = false } }
+
+    /// Everything fails with this from now on; `nil` ends that.
+    public func fail(with error: TrackingError?) { self.state.withLock { $0.failure = error } }
+
+    /// A record is not whole any more.
+    public func damage(_ seq: UInt64, of stream: StreamID) {
+        self.state.withLock { state in
+            guard let place = state.place(of: stream) else { return }
+            state.streams[place].records[seq]?.record.payload = []
+        }
+    }
+
+    /// How often records were added.
+    public var appends: Int { self.state.withLock { $0.appends } }
+
+    public func open(now: UnixTime) async throws(TrackingError) -> SpoolContents {
+        try self.state.withLock { state throws(TrackingError) in
+            if let failure = state.failure { throw failure }
+            guard !state.isOpen else { throw TrackingError(.spoolFailed, "the log is open already") }
+            if !state.isOrderly { for place in state.streams.indices { state.streams[place].isEnded = true } }
+            state.isOpen = true
+            state.isOrderly = false
+            var contents = SpoolContents(state: state.values)
+            for stream in state.streams {
+                let seqs = SeqSet(stream.records.keys.sorted().map { $0...$0 })
+                contents.trackables[stream.trackable, default: .init()].streams.append(
+                    StoredStream(id: stream.id, stored: seqs, last: stream.last))
+                if !stream.isEnded { contents.trackables[stream.trackable]?.current = stream.id }
+            }
+            return contents
+        }
+    }
+
+    public func append(_ records: [SpoolEntry], state values: [String: [UInt8]?]) async throws(TrackingError) {
+        try self.state.withLock { state throws(TrackingError) in
+            guard state.isOpen else { throw TrackingError(.stopped, "the log is not open") }
+            var failure = state.failure
+            for entry in records {
+                guard let place = state.place(of: entry.stream) else { continue }
+                if state.streams[place].records[entry.record.seq] != nil {
+                    failure = TrackingError(
+                        .spoolFailed, "the log has a record \(entry.record.seq) of this stream already")
+                }
+                state.streams[place].last = max(state.streams[place].last, entry.record.seq)
+            }
+            if let failure { throw failure }
+            state.appends += 1
+            for entry in records {
+                let place = state.stream(entry.stream, of: entry.trackable, isEnded: false)
+                state.streams[place].records[entry.record.seq] = (state.nextPlace, entry.record)
+                state.streams[place].last = max(state.streams[place].last, entry.record.seq)
+                state.nextPlace += 1
+            }
+            for (name, value) in values { state.values[name] = value }
+        }
+    }
+
+    public func read(
+        _ stream: StreamID, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int
+    ) async throws(TrackingError) -> SpoolReading {
+        try self.withOpen { state in
+            guard let place = state.place(of: stream) else { return SpoolReading(missing: seqs) }
+            var reading = SpoolReading()
+            var bytes = 0
+            for seq in state.streams[place].records.keys.sorted() where seqs.contains(seq) {
+                guard let record = state.streams[place].records[seq]?.record, !record.payload.isEmpty else { continue }
+                let fits = reading.records.isEmpty || bytes + record.payload.count <= maximumBytes
+                guard reading.records.count < maximumCount, fits else {
+                    reading.missing = seqs.through(seq - 1)
+                    break
+                }
+                bytes += record.payload.count
+                reading.records.append(record)
+                reading.missing = seqs
+            }
+            if reading.records.isEmpty { reading.missing = seqs }
+            for record in reading.records { reading.missing.remove(record.seq...record.seq) }
+            state.streams[place].records = state.streams[place].records.filter { !reading.missing.contains($0.key) }
+            return reading
+        }
+    }
+
+    public func remove(_ seqs: SeqSet, of stream: StreamID) async throws(TrackingError) {
+        try self.withOpen { state in
+            guard let place = state.place(of: stream) else { return }
+            state.streams[place].records = state.streams[place].records.filter { !seqs.contains($0.key) }
+        }
+    }
+
+    public func quarantine(_ seq: UInt64, of stream: StreamID, reason: String) async throws(TrackingError) {
+        try self.withOpen { state in
+            guard let place = state.place(of: stream), let row = state.streams[place].records.removeValue(forKey: seq)
+            else { return }
+            let entry = SpoolEntry(row.record, of: state.streams[place].trackable, in: stream)
+            state.quarantine.append(QuarantinedRecord(place: row.place, entry: entry, reason: reason))
+            state.quarantine.sort { $0.place < $1.place }
+        }
+    }
+
+    public func quarantined(
+        after place: Int64, maximumCount: Int
+    ) async throws(TrackingError) -> [QuarantinedRecord] {
+        try self.withOpen { state in Array(state.quarantine.filter { $0.place > place }.prefix(maximumCount)) }
+    }
+
+    public func retryQuarantined(_ places: [Int64]?) async throws(TrackingError) -> [SpoolPart] {
+        try self.withOpen { state in
+            var back: [StreamID: SpoolPart] = [:]
+            for row in state.quarantine where places?.contains(row.place) ?? true {
+                let (id, seq) = (row.entry.stream, row.entry.record.seq)
+                let place = state.stream(id, of: row.entry.trackable, isEnded: true)
+                state.streams[place].records[seq] = (row.place, row.entry.record)
+                state.streams[place].last = max(state.streams[place].last, seq)
+                back[id, default: SpoolPart(trackable: row.entry.trackable, stream: id, seqs: SeqSet())].seqs.insert(
+                    seq)
+            }
+            state.quarantine.removeAll { places?.contains($0.place) ?? true }
+            return Array(back.values)
+        }
+    }
+
+    public func dropQuarantined(_ places: [Int64]?) async throws(TrackingError) -> Int {
+        try self.withOpen { state in
+            let before = state.quarantine.count
+            state.quarantine.removeAll { places?.contains($0.place) ?? true }
+            return before - state.quarantine.count
+        }
+    }
+
+    public func forget(_ stream: StreamID) async throws(TrackingError) {
+        try self.withOpen { state in state.streams.removeAll { $0.id == stream } }
+    }
+
+    public func trim(to limits: SpoolLimits, now: UnixTime) async throws(TrackingError) -> [SpoolPart] {
+        try self.withOpen { state in
+            let rows = state.streams.enumerated()
+                .flatMap { stream in stream.element.records.values.map { (stream.offset, $0) } }
+                .sorted { $0.1.place < $1.1.place }
+            let bytes = rows.reduce(0) { $0 + $1.1.record.payload.count }
+            var trimming = SpoolTrimming(limits: limits, count: rows.count, bytes: bytes, now: now)
+            var cut = 0
+            for (index, row) in rows.enumerated() {
+                let verdict = trimming.consider(bytes: row.1.record.payload.count, time: row.1.record.time)
+                if verdict == .goes { cut = index + 1 }
+                if verdict == .stays { break }
+            }
+            var gone: [Int: SpoolPart] = [:]
+            for (place, row) in rows.prefix(cut) {
+                let stream = state.streams[place]
+                gone[place, default: SpoolPart(trackable: stream.trackable, stream: stream.id, seqs: SeqSet())].seqs
+                    .insert(row.record.seq)
+                state.streams[place].records[row.record.seq] = nil
+            }
+            return Array(gone.values)
+        }
+    }
+
+    public func summary() async throws(TrackingError) -> SpoolSummary {
+        try self.withOpen { state in
+            let rows = state.streams.flatMap(\.records.values)
+            return SpoolSummary(
+                count: rows.count, bytes: rows.reduce(0) { $0 + $1.record.payload.count },
+                oldest: rows.min { $0.place < $1.place }?.record.time, quarantined: state.quarantine.count)
+        }
+    }
+
+    public func close() async throws(TrackingError) {
+        self.state.withLock { state in
+            state.isOrderly = state.isOrderly || state.isOpen
+            state.isOpen = false
+        }
+    }
+
+    private func withOpen<Value>(_ body: (inout State) -> sending Value) throws(TrackingError) -> Value {
+        try self.state.withLock { state throws(TrackingError) in
+            guard state.isOpen else { throw TrackingError(.stopped, "the log is not open") }
+            if let failure = state.failure { throw failure }
+            return body(&state)
+        }
+    }
+}

@@ -1,0 +1,200 @@
+import Testing
+import TrackingCore
+import TrackingTesting
+
+/// What every log does, in a file and in memory.
+@Suite struct SpoolConformanceTests {
+    @Test(arguments: SpoolSubject.allCases) func whatIsAddedIsRead(_ subject: SpoolSubject) async throws {
+        try await subject.run { log in
+            #expect(try await log.storage.open(now: start) == SpoolContents())
+            try await log.storage.append(try entries(1...3))
+            try await log.storage.append(try entries(4...9))
+            let reading = try await log.storage.readAll("one", 1...9)
+            #expect(reading == SpoolReading(records: (1...9).map { record($0) }))
+        }
+    }
+
+    @Test(arguments: SpoolSubject.allCases) func aReadingKeepsToItsLimits(_ subject: SpoolSubject) async throws {
+        try await subject.run { log in
+            _ = try await log.storage.open(now: start)
+            try await log.storage.append(try entries(1...9))
+            let one = try stream("one")
+            try await log.storage.remove(numbers(3...4), of: one)
+            let some = try await log.storage.read(one, numbers(2...9), maximumCount: 3, maximumBytes: .max)
+            #expect(some.records.map(\.seq) == [2, 5, 6])
+            #expect(some.missing == numbers(3...4), "what comes behind the last one read is not missing")
+            let few = try await log.storage.read(one, numbers(2...2, 5...9), maximumCount: 9, maximumBytes: 399)
+            #expect(few.records.map(\.seq) == [2, 5, 6])
+            #expect(few.missing.isEmpty)
+            let first = try await log.storage.read(one, numbers(7...9), maximumCount: 9, maximumBytes: 1)
+            #expect(first.records.map(\.seq) == [7], "at least one, however large")
+            let none = try await log.storage.read(one, numbers(20...22), maximumCount: 9, maximumBytes: 1)
+            #expect(none == SpoolReading(missing: numbers(20...22)))
+            let unknown = try await log.storage.readAll("other", 1...2)
+            #expect(unknown == SpoolReading(missing: numbers(1...2)))
+        }
+    }
+
+    @Test(arguments: SpoolSubject.allCases) func aStreamSurvivesAnOrderlyRestart(_ subject: SpoolSubject) async throws {
+        try await subject.run { log in
+            _ = try await log.storage.open(now: start)
+            try await log.storage.append(try entries(1...9))
+            try await log.storage.remove(numbers(1...2, 5...5, 9...9), of: try stream("one"))
+            try await log.storage.close()
+            let contents = try await log.storage.open(now: start)
+            let stored = StoredStream(id: try stream("one"), stored: numbers(3...4, 6...8), last: 9)
+            let van = SpoolContents.Trackable(streams: [stored], current: try stream("one"))
+            #expect(contents == SpoolContents(trackables: [try TrackableID("van"): van]))
+        }
+    }
+
+    @Test(arguments: SpoolSubject.allCases) func withoutAnOrderlyEndAStreamEnds(_ subject: SpoolSubject) async throws {
+        try await subject.run { log in
+            _ = try await log.storage.open(now: start)
+            try await log.storage.append(try entries(1...9))
+            try await log.storage.append(try entries(1...2, of: "bus", in: "two"))
+            let again = try await log.afterCrash()
+            let contents = try await again.open(now: start)
+            let (van, bus) = (try TrackableID("van"), try TrackableID("bus"))
+            #expect(contents.trackables[van]?.current == nil)
+            #expect(contents.trackables[bus]?.current == nil)
+            #expect(contents.trackables[van]?.streams.map(\.stored) == [numbers(1...9)])
+
+            try await again.append(try entries(1...1, in: "three"))
+            try await again.close()
+            let last = try await again.open(now: start)
+            #expect(last.trackables[van]?.streams.map(\.id.rawValue) == ["one", "three"], "oldest first")
+            #expect(last.trackables[van]?.current?.rawValue == "three")
+            try await again.close()
+        }
+    }
+
+    @Test(arguments: SpoolSubject.allCases) func aNewStreamEndsTheOneBefore(_ subject: SpoolSubject) async throws {
+        try await subject.run { log in
+            _ = try await log.storage.open(now: start)
+            try await log.storage.append(try entries(1...2, in: "one"))
+            try await log.storage.append(try entries(1...2, of: "bus", in: "two"))
+            try await log.storage.append(try entries(1...2, in: "three"))
+            try await log.storage.close()
+            let contents = try await log.storage.open(now: start)
+            #expect(contents.trackables[try TrackableID("van")]?.current?.rawValue == "three")
+            #expect(contents.trackables[try TrackableID("bus")]?.current?.rawValue == "two")
+        }
+    }
+
+    @Test(arguments: SpoolSubject.allCases) func aNumberIsWrittenOnce(_ subject: SpoolSubject) async throws {
+        try await subject.run { log in
+            _ = try await log.storage.open(now: start)
+            try await log.storage.append(try entries(1...3))
+            let error = await #expect(throws: TrackingError.self) {
+                try await log.storage.append(try entries(3...5))
+            }
+            #expect(error?.code == .spoolFailed)
+            #expect(try await log.storage.readAll("one", 1...5).missing == numbers(4...5), "all or nothing")
+            try await log.storage.close()
+            let van = try await log.storage.open(now: start).trackables[try TrackableID("van")]
+            #expect(van?.streams.map(\.last) == [5], "a number that could not be written counts as given out")
+        }
+    }
+
+    @Test(arguments: SpoolSubject.allCases) func aForgottenStreamIsGone(_ subject: SpoolSubject) async throws {
+        try await subject.run { log in
+            _ = try await log.storage.open(now: start)
+            try await log.storage.append(try entries(1...3))
+            try await log.storage.append(try entries(1...3, in: "two"))
+            try await log.storage.forget(try stream("one"))
+            #expect(try await log.storage.readAll("one", 1...3).records.isEmpty)
+            #expect(try await log.storage.summary().count == 3)
+            try await log.storage.close()
+            let contents = try await log.storage.open(now: start)
+            #expect(contents.trackables[try TrackableID("van")]?.streams.map(\.id.rawValue) == ["two"])
+        }
+    }
+
+    @Test(arguments: SpoolSubject.allCases) func valuesAreKept(_ subject: SpoolSubject) async throws {
+        try await subject.run { log in
+            _ = try await log.storage.open(now: start)
+            try await log.storage.append(try entries(1...1), state: ["trip": [1, 2], "seen": [], "other": [9]])
+            try await log.storage.append([], state: ["trip": [3], "other": nil])
+            let again = try await log.afterCrash()
+            #expect(try await again.open(now: start).state == ["trip": [3], "seen": []])
+            try await again.close()
+        }
+    }
+
+    @Test(arguments: SpoolSubject.allCases) func whatIsSetAsideIsNoRecord(_ subject: SpoolSubject) async throws {
+        try await subject.run { log in
+            _ = try await log.storage.open(now: start)
+            try await log.storage.append(try entries(1...5))
+            let one = try stream("one")
+            try await log.storage.quarantine(2, of: one, reason: "too large")
+            try await log.storage.quarantine(4, of: one, reason: "forbidden")
+            #expect(try await log.storage.readAll("one", 1...5).records.map(\.seq) == [1, 3, 5])
+            #expect(try await log.storage.summary().quarantined == 2)
+            let first = try await log.storage.quarantined(after: 0, maximumCount: 1)
+            #expect(first.map(\.entry.record) == [record(2)])
+            #expect(first.map(\.reason) == ["too large"])
+            let second = try await log.storage.quarantined(after: first[0].place, maximumCount: 9)
+            #expect(second.map(\.entry.record.seq) == [4])
+
+            #expect(try await log.storage.dropQuarantined([second[0].place]) == 1)
+            try await log.storage.forget(one)
+            let back = try await log.storage.retryQuarantined(nil)
+            #expect(back == [SpoolPart(trackable: try TrackableID("van"), stream: one, seqs: numbers(2...2))])
+            #expect(try await log.storage.readAll("one", 2...2).records == [record(2)])
+            #expect(try await log.storage.summary().quarantined == 0)
+            try await log.storage.close()
+            let van = try await log.storage.open(now: start).trackables[try TrackableID("van")]
+            #expect(van?.streams.map(\.stored) == [numbers(2...2)])
+            #expect(van?.current == nil)
+        }
+    }
+
+    @Test(arguments: SpoolSubject.allCases) func theOldestGoFirst(_ subject: SpoolSubject) async throws {
+        try await subject.run { log in
+            _ = try await log.storage.open(now: start)
+            try await log.storage.append(try entries(1...3, in: "one"))
+            try await log.storage.append(try entries(1...2, of: "bus", in: "two"))
+            try await log.storage.append(try entries(1...5, in: "three"))
+            #expect(try await log.storage.summary() == SpoolSummary(count: 10, bytes: 1000, oldest: record(1).time))
+            #expect(try await log.storage.trim(to: SpoolLimits(maximumCount: 10), now: start).isEmpty)
+            let some = try await log.storage.trim(to: SpoolLimits(maximumCount: 6), now: start)
+            #expect(Set(some.map(\.stream.rawValue)) == ["one", "two"])
+            #expect(some.first { $0.stream.rawValue == "two" }?.seqs == numbers(1...1))
+            let more = try await log.storage.trim(to: SpoolLimits(maximumBytes: 499), now: start)
+            #expect(Set(more.map(\.stream.rawValue)) == ["two", "three"])
+            #expect(try await log.storage.summary().count == 4)
+            // 2…5 are left, a second apart.
+            let limits = SpoolLimits(maximumAge: .seconds(60))
+            let old = try await log.storage.trim(to: limits, now: UnixTime(start.seconds + 63.5))
+            #expect(old.map(\.seqs) == [numbers(2...3)])
+        }
+    }
+
+    @Test(arguments: SpoolSubject.allCases) func aLogThatIsNotOpenTakesNothing(_ subject: SpoolSubject) async throws {
+        try await subject.run { log in
+            let error = await #expect(throws: TrackingError.self) { try await log.storage.append(try entries(1...1)) }
+            #expect(error?.code == .stopped)
+            try await log.storage.close()
+            _ = try await log.storage.open(now: start)
+            let second = await #expect(throws: TrackingError.self) { _ = try await log.storage.open(now: start) }
+            #expect(second?.code == .spoolFailed)
+        }
+    }
+
+    @Test(arguments: SpoolSubject.allCases) func manyWritersAtOnceAreAllKept(_ subject: SpoolSubject) async throws {
+        try await subject.run { log in
+            _ = try await log.storage.open(now: start)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for seq in UInt64(1)...200 {
+                    group.addTask { try await log.storage.append(try entries(seq...seq)) }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await log.storage.readAll("one", 1...200).records.count == 200)
+            try await log.storage.close()
+            let van = try await log.storage.open(now: start).trackables[try TrackableID("van")]
+            #expect(van?.streams.map(\.stored) == [numbers(1...200)])
+        }
+    }
+}

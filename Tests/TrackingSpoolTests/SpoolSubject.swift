@@ -1,0 +1,82 @@
+import Foundation
+import TrackingCore
+import TrackingSpool
+import TrackingTesting
+
+/// One of the two logs, that the same tests are run on.
+enum SpoolSubject: CaseIterable {
+    case memory
+    case file
+
+    /// Runs a test on a log of its own, which is not open yet.
+    func run(_ body: (SpoolUnderTest) async throws -> Void) async throws {
+        switch self {
+        case .memory: try await body(SpoolUnderTest(storage: InMemorySpool(), folder: nil))
+        case .file:
+            try await withTemporaryFolder { folder in
+                let storage = SQLiteSpool(path: folder.appending(path: "log.sqlite").path())
+                try await body(SpoolUnderTest(storage: storage, folder: folder))
+                try await storage.close()
+            }
+        }
+    }
+}
+
+struct SpoolUnderTest {
+    let storage: any SpoolStorage
+    let folder: URL?
+
+    /// The log as it is found when the program ended without closing it.
+    func afterCrash() async throws -> any SpoolStorage {
+        if let memory = self.storage as? InMemorySpool {
+            memory.crash()
+            return memory
+        }
+        guard let folder else { return self.storage }
+        let copy = folder.appending(path: "crashed")
+        try FileManager.default.createDirectory(at: copy, withIntermediateDirectories: false)
+        for name in ["log.sqlite", "log.sqlite-wal"] {
+            try FileManager.default.copyItem(at: folder.appending(path: name), to: copy.appending(path: name))
+        }
+        return SQLiteSpool(path: copy.appending(path: "log.sqlite").path())
+    }
+}
+
+func withTemporaryFolder(_ body: (URL) async throws -> Void) async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-spool-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try await body(folder)
+}
+
+let start = UnixTime(1_790_000_000)
+
+func stream(_ name: String) throws -> StreamID {
+    guard let id = StreamID(name) else { throw TrackingError(.invalidName, "no stream: \(name)") }
+    return id
+}
+
+/// A record whose every part follows from its number.
+func record(_ seq: UInt64, size: Int = 100) -> SpoolRecord {
+    SpoolRecord(
+        seq: seq, time: UnixTime(start.seconds + Double(seq)),
+        kind: SpoolRecord.Kind(rawValue: UInt8(seq % 3)) ?? .point,
+        tripID: seq % 4 == 0 ? nil : "trip-\(seq / 100)",
+        payload: (0..<size).map { UInt8(truncatingIfNeeded: UInt64($0) &* 31 &+ seq) })
+}
+
+func entries(
+    _ seqs: ClosedRange<UInt64>, of trackable: String = "van", in name: String = "one", size: Int = 100
+) throws -> [SpoolEntry] {
+    let (trackable, stream) = (try TrackableID(trackable), try stream(name))
+    return seqs.map { SpoolEntry(record($0, size: size), of: trackable, in: stream) }
+}
+
+func numbers(_ ranges: ClosedRange<UInt64>...) -> SeqSet { SeqSet(ranges) }
+
+extension SpoolStorage {
+    func readAll(_ name: String, _ seqs: ClosedRange<UInt64>) async throws -> SpoolReading {
+        try await self.read(
+            try stream(name), numbers(seqs), maximumCount: .max, maximumBytes: .max)
+    }
+}
