@@ -61,7 +61,8 @@ let package = Package(
         .executableTarget(
             name: "godwit-agent",
             dependencies: [
-                "GodwitOptions", "TrackingCore", "TrackingPublisher", "TrackingMQTT", argumentParser, logging,
+                "GodwitOptions", "TrackingCore", "TrackingPublisher", "TrackingMQTT", "TrackingSpool", argumentParser,
+                logging,
                 lifecycle,
             ],
             swiftSettings: settings),

@@ -1,4 +1,4 @@
-import FoundationEssentials
+public import FoundationEssentials
 public import TrackingCore
 
 /// Where a program keeps what must survive it.

@@ -18,7 +18,8 @@ import TrackingCore
             try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
             let lines = (0..<fixes).map { index in
                 let (latitude, longitude) = (52.0 + Double(index) * 1e-4, -8.5 + Double(index % 7) * 1e-5)
-                return "{\"type\":\"Feature\",\"geometry\":{\"type\":\"Point\",\"coordinates\":[\(longitude),\(latitude)]},"
+                return
+                    "{\"type\":\"Feature\",\"geometry\":{\"type\":\"Point\",\"coordinates\":[\(longitude),\(latitude)]},"
                     + "\"properties\":{\"time\":\(1_700_000_000 + Double(index) * 0.25)}}"
             }
             try lines.joined(separator: "\n").write(
@@ -82,6 +83,7 @@ import TrackingCore
             }
             #expect(written.count >= Self.kills)
             let last = try stage.agent()
+            try await last.wait { _ in !Self.logged(last).isEmpty }
             try await Self.check(recorder, written)
             last.terminate()
             #expect(try await last.result(within: .seconds(20)).code == 0, "\(last.errors.suffix(2000))")
@@ -109,6 +111,7 @@ import TrackingCore
                 written.formUnion(Self.logged(agent))
             }
             let last = try stage.agent(["--acknowledge-by", "keeper"])
+            try await last.wait { _ in !Self.logged(last).isEmpty }
             try await Self.check(recorder, written)
             last.terminate()
             #expect(try await last.result(within: .seconds(20)).code == 0, "\(last.errors.suffix(2000))")

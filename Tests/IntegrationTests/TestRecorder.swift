@@ -60,7 +60,8 @@ final class TestRecorder: Sendable {
         switch event {
         case .connected:
             let topics: [Topic] = [.location(self.trackable), .history(self.trackable)]
-            let paths = topics.map { TopicRoot.standard.path($0) } + ["tracking/\(self.trackable.topicLevel)/publisher/+"]
+            let paths =
+                topics.map { TopicRoot.standard.path($0) } + ["tracking/\(self.trackable.topicLevel)/publisher/+"]
             self.transport.send([.subscribe(paths, 1)])
         case .received(let message): self.received(message)
         case .disconnected, .published, .subscribed: break

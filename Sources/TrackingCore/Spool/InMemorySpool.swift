@@ -1,5 +1,4 @@
 import Synchronization
-public import TrackingCore
 
 /// A log in memory, for tests: it outlives ``close()`` and ``crash()`` for as long as the object is there.
 public final class InMemorySpool: SpoolStorage {
