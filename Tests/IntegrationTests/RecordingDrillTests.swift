@@ -73,6 +73,7 @@ import TrackingCore
         var written: Set<TestRecorder.Name> = []
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await recorder.run() }
+            try await recorder.waitUntilListening()
             for _ in 0..<Self.kills {
                 let agent = try stage.agent()
                 let enough = Int.random(in: 1...60)
@@ -96,6 +97,7 @@ import TrackingCore
         let recorder = try TestRecorder(of: "van", on: stage.broker, acknowledgingAs: "keeper")
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await recorder.run() }
+            try await recorder.waitUntilListening()
             var written: Set<TestRecorder.Name> = []
             for number in 0..<Self.kills {
                 let agent = try stage.agent(["--acknowledge-by", "keeper"])

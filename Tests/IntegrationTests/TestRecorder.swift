@@ -26,6 +26,7 @@ final class TestRecorder: Sendable {
         /// Each location message and batch, in order of arrival: the number of its newest record.
         var arrivals: [(isLive: Bool, newest: UInt64)] = []
         var batches: [HistoryBatch] = []
+        var isListening = false
     }
 
     private let transport: MQTTTransport
@@ -64,7 +65,8 @@ final class TestRecorder: Sendable {
                 topics.map { TopicRoot.standard.path($0) } + ["tracking/\(self.trackable.topicLevel)/publisher/+"]
             self.transport.send([.subscribe(paths, 1)])
         case .received(let message): self.received(message)
-        case .disconnected, .published, .subscribed: break
+        case .subscribed: self.store.withLock { $0.isListening = true }
+        case .disconnected, .published: break
         }
     }
 
@@ -117,6 +119,15 @@ final class TestRecorder: Sendable {
         let payload = HistoryCodec.encode(Acknowledgement(streams: streams))
         let topic = TopicRoot.standard.path(.ack(self.trackable, name))
         self.transport.send([.publish(OutgoingMessage(topic: topic, payload: payload, isRetained: true), 2)])
+    }
+
+    /// Waits until nothing that is sent from now on passes it by.
+    func waitUntilListening() async throws {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while !self.contents.isListening {
+            guard ContinuousClock.now < deadline else { throw TestSupportError("the recorder is not listening") }
+            try await Task.sleep(for: .milliseconds(5))
+        }
     }
 
     /// Waits until all of `names` are there.
