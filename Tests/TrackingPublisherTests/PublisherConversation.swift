@@ -19,6 +19,8 @@ struct PublisherConversation {
     private var jobs: [(TrackableID, PublisherStateMachine.LogAction)] = []
     /// Whether the disk is full.
     var isDiskFull = false
+    /// Whether the disk is busy: what is asked of the log waits for ``written()``.
+    var isDiskBusy = false
     /// The last thing said on each topic.
     private(set) var said: [String: [UInt8]] = [:]
 
@@ -55,6 +57,13 @@ struct PublisherConversation {
     mutating func happened(_ event: PublisherStateMachine.Event) -> [String] {
         let moment = Moment(now: self.now, wall: UnixTime(1000).advanced(by: self.now.sinceOrigin + self.clockStep))
         var answers = self.machine.happened(event, at: moment).flatMap { self.text($0) }
+        if !self.isDiskBusy { answers += self.written() }
+        return answers
+    }
+
+    /// The log does what it was asked to.
+    mutating func written() -> [String] {
+        var answers: [String] = []
         while !self.jobs.isEmpty {
             let (id, action) = self.jobs.removeFirst()
             if let event = self.work(action) { answers += self.happened(.log(id, event)) }

@@ -1,0 +1,158 @@
+import Testing
+import TrackingCore
+
+@testable import TrackingPublisher
+
+/// What the log changes for a publisher, rule by rule.
+struct RecordingLaneTests {
+    /// What is left in the log, by number.
+    private func left(_ talk: PublisherConversation) -> [UInt64] {
+        talk.log.values.flatMap(\.keys).sorted()
+    }
+
+    @Test func nothingIsSentBeforeItIsWritten() throws {
+        var talk = try PublisherConversation.online()
+        talk.isDiskBusy = true
+        #expect(try talk.fix(at: 20) == ["fix 2 sent"])
+        #expect(!talk.machine.isReadyForFix)
+        #expect(talk.written() == ["van: update 2"])
+    }
+
+    @Test func aFullDiskDoesNotHoldUpTheLiveLaneAndIsDeclared() throws {
+        var talk = try PublisherConversation.online()
+        talk.isDiskFull = true
+        let said = try talk.fix(at: 20)
+        #expect(said.contains("van not logged (spoolFailed)"))
+        #expect(said.last == "van: update 2")
+        _ = talk.acked()
+        talk.isDiskFull = false
+        _ = try talk.fix(at: 21)  // too soon: it waits to ride along
+        #expect(talk.wait(.seconds(20)).contains("van/history: batch [3] oldest 3 remaining 0"))
+    }
+
+    @Test func whatTheLiveLaneBroughtLeavesTheLog() throws {
+        var talk = try PublisherConversation.online()
+        for second in 11...13 { _ = try talk.fix(at: Double(second)) }
+        #expect(self.left(talk) == [2, 3, 4])
+        _ = talk.acked()  // 2 was sent at once
+        #expect(self.left(talk) == [3, 4])
+        #expect(try talk.fix(at: 21).last == "van: update 5 skipped 3,4")
+        _ = talk.acked()
+        #expect(self.left(talk) == [])
+    }
+
+    @Test func anAnswerBeforeTheOwnPresenceCameBackProvesNothing() throws {
+        var talk = try PublisherConversation([try PublisherConversation.van()])
+        _ = try talk.fix(at: 0)
+        _ = talk.connect(0)
+        _ = talk.granted()
+        _ = talk.acked()
+        #expect(self.left(talk) == [1])
+        _ = talk.lose()
+        _ = talk.connect(1)
+        _ = talk.granted()
+        _ = talk.acked()
+        _ = talk.echoed()
+        #expect(self.left(talk) == [])
+    }
+
+    @Test func theNewestPositionGoesFirstAndTheBacklogBehindIt() throws {
+        var talk = try PublisherConversation.online()
+        _ = talk.lose()
+        for second in 1...300 {
+            talk.now = MonotonicTime(.seconds(second))
+            _ = try talk.fix(at: Double(second))
+        }
+        _ = talk.connect(1)
+        let said = (talk.granted() + talk.echoed()).filter { $0.hasPrefix("van: ") || $0.hasPrefix("van/history") }
+        #expect(said.first?.hasPrefix("van: update 301 skipped 241,") == true)
+        #expect(said.count == 2)
+        #expect(said.last?.hasPrefix("van/history: batch [2,3,4,") == true)
+        _ = talk.acked()
+        _ = talk.wait(.seconds(20))
+        _ = talk.acked()
+        #expect(self.left(talk) == [])
+    }
+
+    @Test func aNewPositionDoesNotWaitForTheBacklog() throws {
+        var talk = try PublisherConversation.online()
+        _ = talk.lose()
+        for second in 1...1000 {
+            talk.now = MonotonicTime(.seconds(second))
+            _ = try talk.fix(at: Double(second))
+        }
+        _ = talk.connect(1)
+        _ = talk.granted()
+        _ = talk.echoed()
+        _ = talk.acked()  // the first batch is answered, the second one is on its way
+        #expect(try talk.fix(at: 1020).last == "van: update 1002")
+    }
+
+    @Test func whereNothingGoesByItselfTheLiveLaneIsHeldAsWell() throws {
+        var talk = try PublisherConversation([try PublisherConversation.van()]) { $0.recording.batchWindow = nil }
+        _ = try talk.fix(at: 0)
+        _ = talk.connect(0)
+        let said = talk.granted() + talk.echoed() + talk.acked() + talk.wait(.seconds(300))
+        #expect(!said.contains { $0.hasPrefix("van: ") || $0.hasPrefix("van/history") })
+        #expect(talk.happened(.sendRecords(all: false)) == ["van/history: batch [1] oldest 1 remaining 0"])
+    }
+
+    @Test func recordersAreListenedToAndDecide() throws {
+        let keeper = try ClientID("keeper")
+        var talk = try PublisherConversation([try PublisherConversation.van()]) {
+            $0.recording.recorders = [keeper]
+        }
+        _ = try talk.fix(at: 0)
+        #expect(talk.connect(0).contains { $0.hasPrefix("subscribe") && $0.contains("van/ack/keeper") })
+        _ = talk.granted()
+        _ = talk.echoed()
+        _ = talk.acked()
+        #expect(self.left(talk) == [1])
+        let stream = try #require(talk.log.keys.first)
+        _ = talk.hear("tracking/van/ack/other", #"{"streams":{"\#(stream)":1}}"#)
+        #expect(self.left(talk) == [1])
+        _ = talk.hear("tracking/van/ack/keeper", #"{"streams":{"\#(stream)":1}}"#, retained: true)
+        #expect(self.left(talk) == [])
+        #expect(talk.hear("tracking/van/ack/keeper", "garbage") == ["bad message on tracking/van/ack/keeper"])
+    }
+
+    @Test func anEventIsARecordToo() throws {
+        var talk = try PublisherConversation.online()
+        _ = talk.happened(.notice(.sourceLost, [:]))
+        #expect(self.left(talk) == [2])
+        #expect(talk.wait(.seconds(20)).contains("van/history: batch [2] oldest 2 remaining 0"))
+    }
+
+    @Test func aStreamGoesOnWhereTheLogLeftIt() throws {
+        let van = try TrackableID("van")
+        let (old, current) = (try #require(StreamID("old")), try #require(StreamID("current")))
+        let held = SpoolContents.Trackable(
+            streams: [
+                StoredStream(id: old, stored: SeqSet([4...5]), last: 9), StoredStream(id: current, last: 7),
+            ], current: current)
+        var configuration = PublisherConfiguration(
+            client: try ClientID("d1"), session: try #require(SessionID("mine")))
+        configuration.recording.batchSize = 1
+        var machine = PublisherStateMachine(
+            configuration: configuration, policy: DefaultResolutionPolicy(), logs: [van: held], seed: 1)
+        let moment = Moment(now: MonotonicTime(.zero), wall: UnixTime(1000))
+        _ = machine.happened(.add(Trackable(van)), at: moment)
+        let fix = Location(coordinate: try #require(Coordinate(latitude: 1, longitude: 1)), time: UnixTime(1000))
+        let actions = machine.happened(.fix(fix, raw: fix), at: moment)
+        let appended = actions.compactMap { action -> (StreamID, UInt64)? in
+            if case .log(_, .append(let stream, let record)) = action { (stream, record.seq) } else { nil }
+        }
+        #expect(appended.count == 1 && appended[0] == (current, 8))
+    }
+
+    @Test func aLogThatWasDamagedBeginsAnew() throws {
+        var talk = try PublisherConversation.online()
+        let before = try #require(talk.log.keys.first)
+        let held = SpoolContents.Trackable(streams: [StoredStream(id: before, stored: SeqSet(), last: 1)])
+        let said = talk.happened(.log(try TrackableID("van"), .reopened(held)))
+        #expect(said.contains { $0.hasPrefix("van/publisher/d1: present mine/0") })  // with the new stream's name
+        _ = try talk.fix(at: 30)
+        #expect(talk.log.keys.filter { $0 != before }.count == 1)
+        #expect(talk.log.filter { $0.key != before }.values.first?.keys.sorted() == [1])
+    }
+}
