@@ -2,6 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 import TrackingCore
+import TrackingTesting
 
 /// Nothing recorded is lost, whoever is killed: the built agent, real Mosquitto, and a recorder that counts.
 ///
@@ -29,11 +30,12 @@ import TrackingCore
 
         deinit { try? FileManager.default.removeItem(at: self.folder) }
 
-        func agent(_ more: [String] = []) throws -> RunningProgram {
+        func agent(_ more: [String] = [], port: Int? = nil) throws -> RunningProgram {
             try Programs.start(
                 "godwit-agent",
                 [
-                    "run", "--trackable", "van", "--broker", self.broker.url, "--client-id", "box", "--battery", "none",
+                    "run", "--trackable", "van", "--broker", "mqtt://127.0.0.1:\(port ?? self.broker.port)",
+                    "--client-id", "box", "--battery", "none",
                     "--source", "jsonl:\(self.folder.appending(path: "drive.jsonl").path())", "--speed", "20",
                     "--spool", self.folder.appending(path: "spool.sqlite").path(), "--log-level", "trace",
                     "--default-resolution", "HIGH/1000/0", "--batch-size", "20", "--batch-window", "0.2",
@@ -90,6 +92,34 @@ import TrackingCore
             #expect(try await last.result(within: .seconds(20)).code == 0, "\(last.errors.suffix(2000))")
             group.cancelAll()
         }
+    }
+
+    /// `GODWIT_DRILL_BACKLOG` makes the backlog longer.
+    @Test func theNewestPositionIsTheFirstAfterAnOutage() async throws {
+        let count = Int(ProcessInfo.processInfo.environment["GODWIT_DRILL_BACKLOG"] ?? "") ?? 10_000
+        let stage = try await Stage(fixes: count)
+        let proxy = try FaultProxy(to: stage.broker.port)
+        proxy.mode = .refuse
+        let recorder = try TestRecorder(of: "van", on: stage.broker)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await recorder.run() }
+            try await recorder.waitUntilListening()
+            // The recording ends: the agent has nothing left to do but to send what it keeps.
+            let agent = try stage.agent(
+                ["--speed", "1000000", "--batch-size", "200", "--batch-window", "20"], port: proxy.port)
+            try await agent.wait(within: .seconds(120)) { _ in Self.logged(agent).count >= count }
+            proxy.mode = .pass
+            let result = try await agent.result(within: .seconds(120))
+            #expect(result.code == 0, "\(result.errors.suffix(2000))")
+            group.cancelAll()
+        }
+        let contents = recorder.contents
+        #expect(contents.arrivals.first?.isLive == true && contents.arrivals.first?.newest == UInt64(count))
+        let numbers = contents.batches.flatMap { $0.records.map(\.seq) }
+        #expect(numbers == numbers.sorted())  // oldest first
+        let stream = try #require(contents.records.keys.first?.stream)
+        let missing = (1...UInt64(count)).filter { contents.records[.init(stream: stream, seq: $0)] == nil }
+        #expect(missing.isEmpty, "missing: \(missing.prefix(20)) of \(missing.count)")
     }
 
     @Test func brokersThatAreKilledAndForgetLoseNothingThatARecorderMustAcknowledge() async throws {
