@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 SWIFT_FLAGS := --explicit-target-dependency-import-check error
 
-.PHONY: demo test build release lint sanitizer drills setup
+.PHONY: demo test bench build release lint sanitizer drills setup
 
 demo: setup
 	swift build $(SWIFT_FLAGS)
@@ -10,6 +10,10 @@ demo: setup
 
 test:
 	scripts/test
+
+# Speed and memory, held against docs/performance.md; on a machine that does nothing else.
+bench: setup
+	scripts/bench
 
 build: setup
 	swift build $(SWIFT_FLAGS)

@@ -103,6 +103,12 @@ let package = Package(
         .testTarget(
             name: "GodwitOptionsTests", dependencies: ["GodwitOptions", "TrackingCore"], swiftSettings: settings),
         .testTarget(
+            name: "ProgramTests",
+            dependencies: [
+                "GodwitOptions", "TrackingCore", "TrackingSubscriber", "godwit", "godwit-agent", argumentParser,
+            ],
+            swiftSettings: settings),
+        .testTarget(
             name: "IntegrationTests",
             dependencies: [
                 "TrackingCore", "TrackingMQTT", "TrackingPublisher", "TrackingSubscriber", "TrackingTesting",

@@ -93,6 +93,15 @@ static inline int godwit_no_passphrase(char *buffer, int size, int writing, void
     return -1;
 }
 
+// Notes at the context, which is made for one attempt, why a certificate was not accepted: the connection itself may be
+// gone before anyone can ask it, when the whole handshake fails within the call that begins it.
+static inline int godwit_tls_verified(int ok, X509_STORE_CTX *store) {
+    if (ok) return ok;
+    SSL *ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx());
+    if (ssl) SSL_CTX_set_app_data(SSL_get_SSL_CTX(ssl), (void *)(long)X509_STORE_CTX_get_error(store));
+    return ok;
+}
+
 // Makes an SSL_CTX that accepts exactly `host`, a name or an address, signed by what is in `authorities`, or by what the
 // system trusts where that is NULL. Returns NULL and which file is at fault (0 authorities, 1 certificate, 2 key, 3 none)
 // on failure. TLS 1.2 and later.
@@ -105,7 +114,7 @@ static inline void *godwit_tls_context(
     SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
     SSL_CTX_set_options(context, SSL_OP_NO_COMPRESSION);
     SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
-    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, godwit_tls_verified);
     SSL_CTX_set_default_passwd_cb(context, godwit_no_passphrase);
     SSL_CTX_set_info_callback(context, godwit_tls_handshake_starts);
 
@@ -143,7 +152,8 @@ static inline void godwit_tls_error(char *buffer, size_t size) {
 
 static inline void godwit_tls_retain(void *ssl) { SSL_up_ref((SSL *)ssl); }
 static inline void godwit_tls_release(void *ssl) { SSL_free((SSL *)ssl); }
-static inline long godwit_tls_verify_result(void *ssl) { return SSL_get_verify_result((SSL *)ssl); }
+// Why the certificate was not accepted in this context; X509_V_OK where it was, or was not seen.
+static inline long godwit_tls_verify_result(void *context) { return (long)SSL_CTX_get_app_data((SSL_CTX *)context); }
 static inline const char *godwit_tls_verify_message(long result) { return X509_verify_cert_error_string(result); }
 static inline bool godwit_tls_is_established(void *ssl) { return SSL_is_init_finished((SSL *)ssl); }
 static inline bool godwit_tls_wants_write(void *ssl) { return SSL_want((SSL *)ssl) == SSL_WRITING; }

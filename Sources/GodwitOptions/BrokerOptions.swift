@@ -78,7 +78,7 @@ public struct BrokerOptions: ParsableArguments {
         do throws(TrackingError) {
             _ = try TopicRoot(self.topicRoot)
             if let clientID = self.clientID { _ = try ClientID(clientID) }
-            for url in self.broker { _ = try MQTTEndpoint.parse(url) }
+            _ = try self.credentials
         } catch {
             throw ValidationError(error.message)
         }
@@ -104,6 +104,25 @@ extension BrokerOptions {
         }
     }
 
+    /// The one user of all addresses, with the password that stands there.
+    ///
+    /// - Throws: `invalidConfiguration` where the addresses name several users, or a password belongs to none.
+    private var credentials: MQTTCredentials? {
+        get throws(TrackingError) {
+            let named = try self.endpoints.compactMap(\.1)
+            guard Set(named).count < 2 else {
+                throw TrackingError(
+                    .invalidConfiguration,
+                    "the broker's addresses name different users or passwords; several addresses are several ways to one broker"
+                )
+            }
+            guard named.isEmpty, self.password != nil || self.passwordFile != nil else { return named.first }
+            throw TrackingError(
+                .invalidConfiguration,
+                "a password is given but no user: name the user in the broker's address, as in mqtts://user@host")
+        }
+    }
+
     /// Who this program is: the client id given, else the user name where it is one, else a random one.
     ///
     /// - Throws: `invalidName` that says which rule is broken.
@@ -122,21 +141,14 @@ extension BrokerOptions {
     /// The connection of this program.
     ///
     /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a password file.
-    public func transport(_ identity: Identity) throws(TrackingError) -> MQTTTransport {
-        let endpoints = try self.endpoints
-        var configuration = MQTTConfiguration(endpoints: endpoints.map(\.0), client: identity.client)
-        if var credentials = endpoints.compactMap(\.1).first {
+    public func transport(for member: some MemberConfiguration) throws(TrackingError) -> MQTTTransport {
+        var configuration = MQTTConfiguration(endpoints: try self.endpoints.map(\.0), for: member)
+        if var credentials = try self.credentials {
             if credentials.password == nil { credentials.password = try self.filedPassword() }
             credentials.password = credentials.password ?? self.password
             configuration.credentials = credentials
         }
         configuration.tls = .init(authorities: self.authorities, certificate: self.certificate, key: self.key)
-        let root = try TopicRoot(self.topicRoot)
-        configuration.will = { connection in
-            let goodbye = SessionStateMachine.goodbye(session: identity.session, connection: connection)
-            return OutgoingMessage(
-                topic: root.path(.liveness(identity.client)), payload: MessageCodec.encode(goodbye), isRetained: true)
-        }
         return try MQTTTransport(configuration: configuration)
     }
 

@@ -1,6 +1,5 @@
 public import ArgumentParser
 import FoundationEssentials
-import Yams
 
 /// Options can be given on the command line, in the environment and in a YAML file; the former wins over the latter.
 ///
@@ -28,12 +27,13 @@ public enum LayeredArguments {
         let own = Array(arguments.dropFirst(path))
         var added: [String] = []
         let given = Set(own.prefix { $0 != "--" }.compactMap(self.name))
-        let settings = try self.file(own, environment).map { try self.settings($0, options) } ?? [:]
+        let file = try self.file(own, environment).map { try ConfigurationFile(path: $0) }
+        if let file { try self.check(file, options) }
         for option in options where !given.contains(option.name) && option.name != "config" {
             if let value = environment[self.variable(option.name)] {
                 added += try self.arguments(option, environment: value)
-            } else if let value = settings[option.name] {
-                added += try self.arguments(option, setting: value)
+            } else if let file, let entry = file[option.name] {
+                added += try self.arguments(option, setting: entry, in: file)
             }
         }
         return Array(arguments.prefix(path)) + added + own
@@ -46,24 +46,6 @@ public enum LayeredArguments {
             if argument == "--config", index + 1 < arguments.count { return arguments[index + 1] }
         }
         return environment["GODWIT_CONFIG"]
-    }
-
-    /// The file's keys and values.
-    ///
-    /// - Throws: `ValidationError` that says what is wrong with the file.
-    public static func load(_ path: String) throws -> [String: Any] {
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw ConfigurationFileError.unreadable(path)
-        }
-        let loaded: Any?
-        do { loaded = try Yams.load(yaml: String(decoding: data, as: UTF8.self)) } catch {
-            throw ValidationError("'\(path)' is not YAML: \(error)")
-        }
-        guard let loaded else { return [:] }
-        guard let settings = loaded as? [String: Any] else {
-            throw ValidationError("'\(path)' must be a mapping of keys to values, such as 'broker: mqtt://host'")
-        }
-        return settings
     }
 
     // MARK: - The command
@@ -122,17 +104,17 @@ public enum LayeredArguments {
         "GODWIT_" + option.uppercased().replacing("-", with: "_")
     }
 
-    private static func settings(_ path: String, _ options: [Option]) throws -> [String: Any] {
-        let settings = try self.load(path)
+    private static func check(_ file: ConfigurationFile, _ options: [Option]) throws {
         let known = Set(options.map(\.name)).union(self.structuredKeys)
-        guard let unknown = settings.keys.filter({ !known.contains($0) }).min() else { return settings }
+        guard let unknown = file.entries.first(where: { !known.contains($0.key) }) else { return }
         throw ValidationError(
-            "'\(path)' has the unknown key '\(unknown)'; the keys are the long options of the command, without dashes")
+            "\(file.place(unknown)) is unknown; the keys are the long options of the command, without dashes")
     }
 
     private static func arguments(_ option: Option, environment value: String) throws -> [String] {
         guard option.isFlag else {
-            let values = option.isRepeating ? value.split(separator: ",").map(String.init) : [value]
+            // A line each: any other separator may be part of a path, an id or an address.
+            let values = option.isRepeating ? value.split(whereSeparator: \.isNewline).map(String.init) : [value]
             return values.map { "--\(option.name)=\($0)" }
         }
         switch value.lowercased() {
@@ -142,43 +124,27 @@ public enum LayeredArguments {
         }
     }
 
-    private static func arguments(_ option: Option, setting value: Any) throws -> [String] {
+    private static func arguments(
+        _ option: Option, setting entry: ConfigurationFile.Entry, in file: ConfigurationFile
+    ) throws -> [String] {
         if option.isFlag {
-            guard let isOn = value as? Bool else {
-                throw ValidationError("the key '\(option.name)' of the configuration file must be true or false")
+            guard let isOn = entry.value.flag else {
+                throw ValidationError("\(file.place(entry)) must be true or false")
             }
             return isOn ? ["--\(option.name)"] : []
         }
-        if let list = value as? [Any] {
-            guard option.isRepeating else {
-                throw ValidationError("the key '\(option.name)' of the configuration file takes one value, not a list")
+        let values: [ConfigurationFile.Value]
+        if case .list(let list) = entry.value {
+            guard option.isRepeating else { throw ValidationError("\(file.place(entry)) takes one value, not a list") }
+            values = list
+        } else {
+            values = [entry.value]
+        }
+        return try values.map { value in
+            guard let text = value.text else {
+                throw ValidationError("\(file.place(entry)) must be a text or a number")
             }
-            return try list.map { "--\(option.name)=\(try self.text($0, option.name))" }
-        }
-        return ["--\(option.name)=\(try self.text(value, option.name))"]
-    }
-
-    private static func text(_ value: Any, _ key: String) throws -> String {
-        switch value {
-        case let text as String: return text
-        case let number as Int: return String(number)
-        case let number as Double: return String(number)
-        case let flag as Bool: return flag ? "on" : "off"
-        default: throw ValidationError("the key '\(key)' of the configuration file must be a text or a number")
-        }
-    }
-}
-
-/// A configuration file that is not there or cannot be read: exit code 66.
-public enum ConfigurationFileError: Error, CustomStringConvertible {
-    /// The file's path.
-    case unreadable(String)
-
-    /// What, where and what to do.
-    public var description: String {
-        switch self {
-        case .unreadable(let path):
-            "the configuration file '\(path)' cannot be read; check the path and its permissions"
+            return "--\(option.name)=\(text)"
         }
     }
 }

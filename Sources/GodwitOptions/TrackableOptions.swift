@@ -9,7 +9,7 @@ public struct TrackableOptions: ParsableArguments {
     public var trackable: [String] = []
 
     /// The destination.
-    @Option(help: ArgumentHelp("Where it goes, in degrees.", valueName: "lat,lon"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("Where it goes, in degrees.", valueName: "lat,lon"))
     public var destination: Coordinate?
 
     /// The distance below which it is near.
@@ -89,8 +89,8 @@ public struct TrackableOptions: ParsableArguments {
     /// What is carried: the flags for a single trackable, or the file's `trackables:`.
     ///
     /// - Throws: `ValidationError` that says what is ambiguous, missing or out of range.
-    public func settings(file: [String: Any]) throws -> [(TrackableID, TrackableSettings)] {
-        let listed = try TrackableSettings.list(file["trackables"])
+    public func settings(file: ConfigurationFile?) throws -> [(TrackableID, TrackableSettings)] {
+        let listed = try file.map { try TrackableSettings.list($0) } ?? []
         let named = try self.trackable.map { try Self.id($0) }
         let flags = self.single
         if named.count + listed.count > 1, flags != TrackableSettings() {
@@ -145,7 +145,19 @@ public struct TrackableSettings: Hashable, Sendable {
     /// Seconds; 0 is never.
     public var maximumSilence: Double?
 
-    /// The constraints that these settings make; `nil` when they say nothing of resolution, battery or proximity.
+    /// The longest silence; `nil` where it follows the resolution.
+    ///
+    /// - Throws: `ValidationError` for a value out of range.
+    public func silence() throws -> Duration? {
+        guard let seconds = self.maximumSilence else { return nil }
+        guard seconds >= 0, seconds < 1e9 else {
+            throw ValidationError("--maximum-silence must be 0 seconds or more, not \(seconds)")
+        }
+        return .seconds(seconds)
+    }
+
+    /// The constraints that these settings make; `nil` when they say nothing of resolution, battery or proximity. A floor
+    /// alone makes none: it limits requests and nothing else.
     ///
     /// - Throws: `ValidationError` for values out of range.
     public func constraints(default: Resolution) throws -> ResolutionConstraints? {
@@ -153,8 +165,10 @@ public struct TrackableSettings: Hashable, Sendable {
         let saysNothing =
             members.allSatisfy { $0 == nil } && self.resolution == nil && self.proximity == nil
             && self.arrival == nil && self.batteryThreshold == nil && self.lowBatteryMultiplier == nil
-            && self.floor == nil
         guard !saysNothing else { return nil }
+        if let arrival = self.arrival, !(arrival > 0 && arrival < 1e9) {
+            throw ValidationError("--arrival must be above 0 seconds, not \(arrival)")
+        }
         if self.proximity ?? self.arrival != nil, self.destination == nil {
             throw ValidationError("--proximity and --arrival need a --destination")
         }
@@ -174,7 +188,7 @@ public struct TrackableSettings: Hashable, Sendable {
             }
             return try ResolutionConstraints(
                 resolutions: set, proximityThreshold: threshold, batteryLevelThreshold: self.batteryThreshold ?? 0,
-                lowBatteryMultiplier: self.lowBatteryMultiplier ?? 1, floor: self.floor)
+                lowBatteryMultiplier: self.lowBatteryMultiplier ?? 1)
         } catch {
             throw ValidationError(error.message)
         }
@@ -193,57 +207,60 @@ extension TrackableSettings {
 
     /// Reads the key `trackables` of a configuration file.
     ///
-    /// - Throws: `ValidationError` that names the key and the entry.
-    static func list(_ value: Any?) throws -> [(TrackableID, TrackableSettings)] {
-        guard let value else { return [] }
-        guard let entries = value as? [Any] else { throw ValidationError("the key 'trackables' must be a list") }
+    /// - Throws: `ValidationError` that names the key, its line and the entry.
+    static func list(_ file: ConfigurationFile) throws -> [(TrackableID, TrackableSettings)] {
+        guard let key = file["trackables"] else { return [] }
+        guard case .list(let entries) = key.value else { throw ValidationError("\(file.place(key)) must be a list") }
         return try entries.enumerated().map { index, entry in
-            guard let entry = entry as? [String: Any] else {
-                throw ValidationError("entry \(index + 1) of 'trackables' must be a mapping with an 'id'")
+            guard case .mapping(let members) = entry else {
+                throw ValidationError("\(file.place(key)): entry \(index + 1) must be a mapping with an 'id'")
             }
-            return try self.entry(entry, "entry \(index + 1) of 'trackables'")
+            return try TrackableReader(file: file, number: index + 1, members: members).read()
         }
     }
+}
 
-    private static func entry(_ entry: [String: Any], _ place: String) throws -> (TrackableID, TrackableSettings) {
-        if let unknown = entry.keys.filter({ !self.keys.contains($0) }).min() {
-            throw ValidationError("\(place) has the unknown key '\(unknown)'")
+/// Reads one entry of `trackables`.
+private struct TrackableReader {
+    let file: ConfigurationFile
+    let number: Int
+    let members: [ConfigurationFile.Entry]
+
+    func read() throws -> (TrackableID, TrackableSettings) {
+        if let unknown = self.members.first(where: { !TrackableSettings.keys.contains($0.key) }) {
+            throw self.error(unknown, "is unknown")
         }
-        guard let id = entry["id"] as? String ?? (entry["id"] as? Int).map(String.init) else {
-            throw ValidationError("\(place) has no 'id'")
+        guard let id = self.member("id")?.value.text else {
+            throw ValidationError("'\(self.file.path)': entry \(self.number) of 'trackables' has no 'id'")
         }
         var settings = TrackableSettings()
-        settings.destination = try self.value(entry, "destination", place)
-        settings.proximity = try self.number(entry, "proximity", place)
-        settings.arrival = try self.number(entry, "arrival", place)
-        settings.resolution = try self.value(entry, "resolution", place)
-        settings.resolutionFar = try self.value(entry, "resolution-far", place)
-        settings.resolutionFarWatched = try self.value(entry, "resolution-far-watched", place)
-        settings.resolutionNear = try self.value(entry, "resolution-near", place)
-        settings.resolutionNearWatched = try self.value(entry, "resolution-near-watched", place)
-        settings.batteryThreshold = try self.number(entry, "battery-threshold", place)
-        settings.lowBatteryMultiplier = try self.number(entry, "low-battery-multiplier", place)
-        settings.floor = try self.value(entry, "floor", place)
-        settings.filter = try self.value(entry, "filter", place) ?? .both
-        settings.maximumSilence = try self.number(entry, "maximum-silence", place)
+        settings.destination = try self.value("destination")
+        settings.proximity = try self.value("proximity")
+        settings.arrival = try self.value("arrival")
+        settings.resolution = try self.value("resolution")
+        settings.resolutionFar = try self.value("resolution-far")
+        settings.resolutionFarWatched = try self.value("resolution-far-watched")
+        settings.resolutionNear = try self.value("resolution-near")
+        settings.resolutionNearWatched = try self.value("resolution-near-watched")
+        settings.batteryThreshold = try self.value("battery-threshold")
+        settings.lowBatteryMultiplier = try self.value("low-battery-multiplier")
+        settings.floor = try self.value("floor")
+        settings.filter = try self.value("filter") ?? .both
+        settings.maximumSilence = try self.value("maximum-silence")
         return (try TrackableOptions.id(id), settings)
     }
 
-    private static func value<Value: ExpressibleByArgument>(
-        _ entry: [String: Any], _ key: String, _ place: String
-    ) throws -> Value? {
-        guard let given = entry[key] else { return nil }
-        guard let text = given as? String, let value = Value(argument: text) else {
-            throw ValidationError("\(place): '\(key)' cannot be read; see the option --\(key)")
+    private func member(_ key: String) -> ConfigurationFile.Entry? { self.members.first { $0.key == key } }
+
+    private func value<Value: ExpressibleByArgument>(_ key: String) throws -> Value? {
+        guard let member = self.member(key) else { return nil }
+        guard let text = member.value.text, let value = Value(argument: text) else {
+            throw self.error(member, "cannot be read; see the option --\(key)")
         }
         return value
     }
 
-    private static func number(_ entry: [String: Any], _ key: String, _ place: String) throws -> Double? {
-        guard let given = entry[key] else { return nil }
-        guard let number = given as? Double ?? (given as? Int).map(Double.init) else {
-            throw ValidationError("\(place): '\(key)' must be a number")
-        }
-        return number
+    private func error(_ member: ConfigurationFile.Entry, _ what: String) -> ValidationError {
+        ValidationError("\(self.file.place(member)) of entry \(self.number) of 'trackables' \(what)")
     }
 }

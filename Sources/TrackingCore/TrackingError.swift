@@ -61,6 +61,8 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
     public let message: String
     /// The broker's own reason code where it gave one (MQTT 5 numbering).
     public let reasonCode: UInt8?
+    /// Whether the broker refused the name itself (MQTT 5: 0x8F, 0x90): trying again can not help.
+    public var isNameRefusal: Bool { self.reasonCode == 0x8F || self.reasonCode == 0x90 }
     /// Where in the source the error was made.
     public let file: StaticString
     /// The line in `file`.

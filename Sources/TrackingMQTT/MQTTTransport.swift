@@ -10,9 +10,10 @@ public import TrackingCore
 ///     }
 ///
 /// It speaks MQTT 5, and 3.1.1 where the broker's answer calls for it. All connections of a process share the thread of one
-/// ``MQTTEventLoop``. A payload above 128 KB or a topic MQTT does not allow is refused in its `.published`; a received
-/// payload above 128 KB is cut to one byte more than that, so that whoever decodes it refuses it. Payloads of one batch are
-/// slices of one buffer: who keeps a message for long copies its payload.
+/// ``MQTTEventLoop``. A payload above 128 KB or a topic MQTT does not allow is refused in its `.published`; so is, for a
+/// while, a topic or filter upon which the broker closed the connection three times running. A received payload above
+/// 128 KB is cut to one byte more than that, so that whoever decodes it refuses it. Payloads of one batch are slices of
+/// one buffer: who keeps a message for long copies its payload.
 public final class MQTTTransport: MessageTransport {
     private let connection: MQTTConnection
     private let outbox = Outbox()
@@ -24,11 +25,15 @@ public final class MQTTTransport: MessageTransport {
     ///   - configuration: What it is told.
     ///   - loop: The loop whose thread drives it.
     /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a certificate file, with the value's name.
-    public init(configuration: MQTTConfiguration, loop: MQTTEventLoop = .shared) throws(TrackingError) {
+    public convenience init(configuration: MQTTConfiguration, loop: MQTTEventLoop = .shared) throws(TrackingError) {
+        try self.init(configuration: configuration, loop: loop, unheard: nil)
+    }
+
+    init(configuration: MQTTConfiguration, loop: MQTTEventLoop, unheard: UnheardPublishes?) throws(TrackingError) {
         try configuration.validate()
         self.queue = EventQueue(limits: configuration.limits)
         self.connection = MQTTConnection(
-            configuration: configuration, loop: loop, outbox: self.outbox, events: self.queue)
+            configuration: configuration, loop: loop, outbox: self.outbox, events: self.queue, unheard: unheard)
     }
 
     /// What happened, in order, in batches, for one task. While it is not read the broker is held back, at the limits of

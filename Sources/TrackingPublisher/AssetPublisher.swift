@@ -94,7 +94,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     }
 
     /// No more fixes will come: the last one goes out, everything is acknowledged, presences are withdrawn and ``run()``
-    /// returns; at the latest `within` from now, where it is given.
+    /// returns; at the latest `within` from now, where it is given. What the broker refuses is tried once more, and then
+    /// given up.
     public func finish(within limit: Duration? = nil) {
         self.mailbox.post(.stop(by: limit.map { self.clock.moment.now.advanced(by: $0) }))
     }
@@ -120,7 +121,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
 
     /// Runs until ``finish(within:)``, a graceful shutdown, or cancellation. Call it once.
     ///
-    /// - Throws: `takenOver` when another program uses the client id.
+    /// - Throws: `takenOver` when another program uses the client id; after ``finish(within:)`` the broker's reason where it
+    ///   refuses a trackable, so that positions of it were never sent.
     public func run() async throws {
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
@@ -192,6 +194,9 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             self.connections.tell(disconnection)
         case .removed(let id):
             self.shared.withLock { $0.states[id] = nil }
+        case .givenUp(let id, let error):
+            self.shared.withLock { $0.failure = $0.failure ?? error }
+            self.logger.error("positions were not sent", metadata: ["trackable": "\(id)", "reason": "\(error)"])
         }
     }
 

@@ -51,6 +51,7 @@ struct LiveLane: Sendable {
     /// The last update once more, unchanged: for those who just came, and when it has been silent for too long.
     mutating func again(now: MonotonicTime) -> LocationUpdate? {
         guard self.isIdle, let last = self.last else { return nil }
+        self.filter.repeated(now: now)
         return self.launch(last, now: now)
     }
 

@@ -1,7 +1,7 @@
 public import TrackingCore
 
 /// What a publisher is told once.
-public struct PublisherConfiguration: Hashable, Sendable {
+public struct PublisherConfiguration: MemberConfiguration, Hashable {
     /// The name of the connection; the same one the transport uses.
     public var client: ClientID
     /// This run of the program.
@@ -12,7 +12,7 @@ public struct PublisherConfiguration: Hashable, Sendable {
     public var lease: Duration = .seconds(90)
     /// The resolution of trackables without constraints that nobody asks anything of.
     public var defaultResolution = Resolution.standard
-    /// The finest that strangers may ask of this device; a trackable's constraints may say otherwise.
+    /// The finest that strangers may ask of this device; a trackable or its constraints may say otherwise.
     public var floor: Resolution?
     /// A constant resolution of the receiver, in place of the finest that the trackables call for.
     public var sensorResolution: Resolution?
@@ -36,6 +36,9 @@ public struct Trackable: Hashable, Sendable {
     public var destination: Coordinate?
     /// Its own resolutions, thresholds and floor; without them only requests and the default count.
     public var constraints: ResolutionConstraints?
+    /// The finest that strangers may ask of this one, in place of the publisher's, and without making constraints of it;
+    /// ``constraints`` may say otherwise.
+    public var floor: Resolution?
     /// Which of the two distances between updates must be reached.
     public var filter = FilterRule.both
     /// The longest time without an update; `nil` is the larger of 60 s and ten intervals, zero is never.

@@ -17,7 +17,8 @@ extension PublisherStateMachine {
         }
     }
 
-    /// The own liveness is read first; what follows in the same breath tells, once answered, that it was.
+    /// Brokers answer a subscription before they send what stands, and one after the other: the answer to the last tells
+    /// that what stands on all of them was read.
     private mutating func connected(_ connection: Int, at moment: Moment) -> [Action] {
         self.session.connected(connection: connection)
         self.presence.connected(now: moment.now)
@@ -26,7 +27,7 @@ extension PublisherStateMachine {
         let all = ids.flatMap { Self.filters($0) }
         let watched = self.watched.map { TopicFilter.topic(.liveness($0)) }
         return [
-            .connectionChanged(nil), self.subscribe(own, .other), self.subscribe(all + watched + own, .settle(ids)),
+            .connectionChanged(nil), self.subscribe(all + watched + own, .all(ids)), self.subscribe(own, .settle(ids)),
         ]
     }
 
@@ -47,11 +48,18 @@ extension PublisherStateMachine {
     ) -> [Action] {
         guard let purpose = self.outstanding.removeValue(forKey: token) else { return [] }
         switch purpose {
+        case .all(let ids):
+            return ids.enumerated().flatMap { index, id -> [Action] in
+                let refusal = refusals.dropFirst(index * 3).prefix(3).compactMap { $0 }.first
+                return refusal.map { self.refused(id, $0, at: moment) } ?? []
+            }
         case .settle(let ids):
             guard self.session.settled(now: moment.now) else { return self.takenOver() }
-            return self.settled(ids, refusals, at: moment)
+            return self.settled(ids, at: moment)
         case .adding(let id):
             if let refusal = refusals.compactMap({ $0 }).first { return self.refused(id, refusal, at: moment) }
+            return [self.subscribe([.topic(.liveness(self.session.client))], .entering(id))]
+        case .entering(let id):
             return self.session.isAnnounced ? self.enter(id, at: moment) : []
         case .update, .raw, .presence, .other:
             return []
@@ -59,16 +67,10 @@ extension PublisherStateMachine {
     }
 
     /// The own topic was read: liveness, what was removed meanwhile, then presences.
-    private mutating func settled(
-        _ ids: [TrackableID], _ refusals: [TrackingError?], at moment: Moment
-    ) -> [Action] {
+    private mutating func settled(_ ids: [TrackableID], at moment: Moment) -> [Action] {
         var actions = [self.publish(.liveness(self.session.client), MessageCodec.encode(self.session.birth))]
         for id in self.unclear { actions += self.clear(id) }
         self.unclear = []
-        for (index, id) in ids.enumerated() {
-            let refusal = refusals.dropFirst(index * 3).prefix(3).compactMap { $0 }.first
-            if let refusal { actions += self.refused(id, refusal, at: moment) }
-        }
         // What was added since is entered when its own subscription is answered.
         for id in ids { actions += self.enter(id, at: moment) }
         return actions
@@ -100,13 +102,19 @@ extension PublisherStateMachine {
             return []
         case .presence(let id):
             return refusal.map { self.refused(id, $0, at: moment) } ?? []
-        case .settle, .adding, .other:
+        case .all, .settle, .adding, .entering, .other:
             return []
         }
     }
 
-    /// The broker's rules forbid this trackable: it is tried again later, and only its state tells.
+    /// The broker's rules forbid this trackable: it is tried again later, and only its state tells. A name it can not take it
+    /// will never take.
     private mutating func refused(_ id: TrackableID, _ error: TrackingError, at moment: Moment) -> [Action] {
+        guard !error.isNameRefusal else {
+            self.assets[id]?.failure = error
+            self.timers.remove(.silence(id))
+            return self.states(reason: error)
+        }
         self.assets[id]?.refused(error, now: moment.now)
         if let retryAt = self.assets[id]?.refusal?.retryAt { self.timers.set(.retry(id), deadline: retryAt) }
         return self.states(reason: error)

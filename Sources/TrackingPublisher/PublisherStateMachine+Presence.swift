@@ -9,7 +9,7 @@ extension PublisherStateMachine {
             return self.apply(
                 self.presence.heard(liveness, from: client, isRetained: isRetained, now: moment.now), at: moment)
         }
-        guard self.session.heardOwn(liveness) else { return self.states(reason: nil) }
+        guard self.session.heardOwn(liveness, isRetained: isRetained) else { return self.states(reason: nil) }
         return [self.publish(.liveness(client), MessageCodec.encode(self.session.birth))]
     }
 
@@ -64,18 +64,17 @@ extension PublisherStateMachine {
         switch change {
         case .arrived:
             self.announceSoon(id, at: moment)
-            var actions = self.reconsider(id, .subscriberCame(subscriber), at: moment)
-            if let resolution = self.requests[id]?[subscriber.client]?[subscriber.session] {
-                actions += self.reconsider(id, .requestMade(subscriber, resolution), at: moment)
-            }
-            return actions
+            // Its request, where it is known already, takes effect in the same breath.
+            let request = self.requests[id]?[subscriber.client]?[subscriber.session]
+            return self.reconsider(
+                id, [.subscriberCame(subscriber)] + (request.map { [.requestMade(subscriber, $0)] } ?? []))
         case .left:
             // Its request stands until it is dropped, or another session of the client asks: a lease that ran out may
             // be renewed without a new request.
             if self.requests[id]?[subscriber.client]?.count ?? 0 > 1 {
                 self.requests[id]?[subscriber.client]?[subscriber.session] = nil
             }
-            return self.reconsider(id, .subscriberLeft(subscriber), at: moment)
+            return self.reconsider(id, [.subscriberLeft(subscriber)])
         case .changed:
             // It connected again, to a broker that may not tell it what stands.
             self.announceSoon(id, at: moment)
@@ -95,25 +94,26 @@ extension PublisherStateMachine {
     mutating func requested(
         _ request: ResolutionRequest?, on id: TrackableID, by client: ClientID, at moment: Moment
     ) -> [Action] {
-        guard let asset = self.assets[id] else { return [] }
+        guard self.assets[id] != nil else { return [] }
         guard let request else {
-            var actions: [Action] = []
-            for session in (self.requests[id]?.removeValue(forKey: client) ?? [:]).keys {
-                let subscriber = SubscriberID(client: client, session: session)
-                actions += self.reconsider(id, .requestDropped(subscriber), at: moment)
-            }
-            return actions
+            let sessions = (self.requests[id]?.removeValue(forKey: client) ?? [:]).keys
+            return self.reconsider(id, sessions.map { .requestDropped(SubscriberID(client: client, session: $0)) })
         }
         let subscriber = SubscriberID(client: client, session: request.session)
         guard self.makeRoom(for: client, on: id) else { return [] }
         // A client has one standing request; that of an earlier session counts only while it is still present.
         let standing = (self.requests[id]?[client] ?? [:]).filter {
-            asset.funnel.subscribers.contains(SubscriberID(client: client, session: $0.key))
+            self.isPresent(SubscriberID(client: client, session: $0.key), on: id)
         }
         self.requests[id, default: [:]][client] = standing.merging([request.session: request.resolution]) { $1 }
         // From someone not present it takes effect when that presence arrives.
-        guard asset.funnel.subscribers.contains(subscriber) else { return [] }
-        return self.reconsider(id, .requestMade(subscriber, request.resolution), at: moment)
+        guard self.isPresent(subscriber, on: id) else { return [] }
+        return self.reconsider(id, [.requestMade(subscriber, request.resolution)])
+    }
+
+    /// Asked in place: an asset that is held while it changes makes the change copy everyone's requests.
+    private func isPresent(_ subscriber: SubscriberID, on id: TrackableID) -> Bool {
+        self.assets[id]?.funnel.subscribers.contains(subscriber) == true
     }
 
     /// Whether a request of this client can be taken in; those of clients that are gone make way.

@@ -152,19 +152,22 @@ extension PublisherStateMachine {
             self.assets[id]?.lane.finish()
             self.assets[id]?.rawLane?.finish()
         }
-        return []
+        // What the broker refused is tried once more, now; what it refuses then is given up.
+        return self.assets.keys.flatMap { self.retry($0, at: moment) }
     }
 
     private mutating func leaveIfDone(at moment: Moment) -> [Action] {
         guard case .finishing = self.stop else { return [] }
-        return self.isReadyForFix || self.hasFailed ? self.leave() : []
+        return self.isReadyToLeave ? self.leave() : []
     }
 
     /// The orderly goodbye: presences first, then liveness, then the connection.
     private mutating func leave() -> [Action] {
         guard self.stop != .closing else { return [] }
         self.stop = .closing
-        var actions: [Action] = []
+        var actions: [Action] = self.assets.compactMap { id, asset in
+            asset.refusal.map { .givenUp(id, $0.error) }
+        }
         if self.session.isAnnounced {
             for (id, asset) in self.assets where asset.failure == nil && asset.since != nil {
                 actions += self.clear(id)

@@ -5,8 +5,8 @@ extension PublisherStateMachine {
     mutating func add(_ trackable: Trackable, at moment: Moment) -> [Action] {
         guard self.assets[trackable.id] == nil, self.stop == nil else { return [] }
         var funnel = ResolutionStateMachine(
-            policy: self.policy, constraints: trackable.constraints, floor: self.configuration.floor,
-            default: self.configuration.defaultResolution)
+            policy: self.policy, constraints: trackable.constraints,
+            floor: trackable.floor ?? self.configuration.floor, default: self.configuration.defaultResolution)
         _ = funnel.changed(.batteryRead(percent: self.battery))
         self.assets[trackable.id] = TrackedAsset(
             trackable: trackable, stream: .random(using: &self.random), rawStream: .random(using: &self.random),
@@ -25,15 +25,15 @@ extension PublisherStateMachine {
         self.assets[trackable.id]?.lane.filter.maximumSilence = trackable.maximumSilence
         self.assets[trackable.id]?.rawLane?.filter.rule = trackable.filter
         self.assets[trackable.id]?.rawLane?.filter.maximumSilence = trackable.maximumSilence
-        var actions = self.reconsider(trackable.id, .constraintsChanged(trackable.constraints), at: moment)
         let threshold = trackable.constraints?.proximityThreshold
-        for near in [
+        let near = [
             self.assets[trackable.id]?.proximity.destinationChanged(trackable.destination),
             self.assets[trackable.id]?.proximity.thresholdChanged(threshold),
-        ] {
-            if let near = near ?? nil { actions += self.reconsider(trackable.id, .nearChanged(near), at: moment) }
-        }
-        return actions + self.resolutionMayHaveChanged(trackable.id)
+        ].compactMap { $0 ?? nil }
+        let floor = trackable.floor ?? self.configuration.floor
+        return self.reconsider(
+            trackable.id,
+            [.constraintsChanged(trackable.constraints), .floorChanged(floor)] + near.map { .nearChanged($0) })
     }
 
     /// Takes leave of one trackable: its presence and its resolution are cleared, its last position stays.
@@ -75,7 +75,7 @@ extension PublisherStateMachine {
         guard let location = self.assets[id]?.captured(fix) else { return [] }
         var actions: [Action] = []
         if let near = self.assets[id]?.proximity.moved(location, now: moment.now) {
-            actions += self.reconsider(id, .nearChanged(near), at: moment)
+            actions += self.reconsider(id, [.nearChanged(near)])
         }
         guard let verdict = self.assets[id]?.lane.captured(location, now: moment.now, wallClock: moment.wall) else {
             return actions
@@ -91,7 +91,7 @@ extension PublisherStateMachine {
         var actions: [Action] = []
         for id in self.assets.keys {
             let wasLow = self.assets[id]?.funnel.isLowBattery == true
-            actions += self.reconsider(id, .batteryRead(percent: percent), at: moment)
+            actions += self.reconsider(id, [.batteryRead(percent: percent)])
             if let percent, !wasLow, self.assets[id]?.funnel.isLowBattery == true {
                 actions += self.tell(.lowBattery, ["percent": .number(percent)], of: id, at: moment)
             }
@@ -111,9 +111,9 @@ extension PublisherStateMachine {
         return actions
     }
 
-    /// The one funnel: there is no other way for a resolution to change.
-    mutating func reconsider(_ id: TrackableID, _ change: ConditionChange, at moment: Moment) -> [Action] {
-        _ = self.assets[id]?.reconsider(change)
+    /// The one funnel: there is no other way for a resolution to change. What changes in one breath is told once.
+    mutating func reconsider(_ id: TrackableID, _ changes: [ConditionChange]) -> [Action] {
+        for change in changes { self.assets[id]?.reconsider(change) }
         return self.resolutionMayHaveChanged(id)
     }
 

@@ -44,12 +44,18 @@ public struct PublisherStateMachine: Sendable {
         case connectionChanged(Disconnection?)
         /// Tell the caller: this trackable was taken leave of.
         case removed(TrackableID)
+        /// Tell the caller: leave is taken with positions of this trackable unsent, because the broker refuses them.
+        case givenUp(TrackableID, TrackingError)
     }
 
     enum Purpose: Hashable, Sendable {
         /// What was subscribed to at once: three filters a trackable, in this order.
+        case all([TrackableID])
+        /// Answered once what stands on all of it was read.
         case settle([TrackableID])
         case adding(TrackableID)
+        /// Answered once what stands on the filters of this trackable was read.
+        case entering(TrackableID)
         case update(TrackableID)
         case raw(TrackableID)
         case presence(TrackableID)
@@ -118,10 +124,18 @@ public struct PublisherStateMachine: Sendable {
         return [self.session.nextDeadline, self.presence.nextDeadline, self.timers.next].compactMap { $0 }.min()
     }
 
-    /// Whether everything captured so far was acknowledged or kept back, on a connection that stands.
+    /// Whether everything captured so far was acknowledged or kept back, on a connection that stands. A trackable that the
+    /// broker refuses does not hold up the others.
     public var isReadyForFix: Bool {
-        self.session.isAnnounced
-            && self.assets.values.allSatisfy { $0.isIdle && ($0.since != nil || $0.failure != nil) }
+        let open = self.assets.values.filter { $0.refusal == nil }
+        return self.session.isAnnounced && (!open.isEmpty || self.assets.isEmpty)
+            && open.allSatisfy { $0.isIdle && ($0.since != nil || $0.failure != nil) }
+    }
+
+    /// Whether there is nothing left to wait for before leaving: what the broker still refuses is given up.
+    var isReadyToLeave: Bool {
+        if self.hasFailed || self.isReadyForFix { return true }
+        return self.session.isAnnounced && self.assets.values.allSatisfy { $0.refusal != nil || $0.failure != nil }
     }
 
     /// Whether the connection was closed for good: nothing will happen any more.

@@ -82,13 +82,10 @@ struct TrackedAsset: Sendable {
     }
 
     /// Something the resolution depends on changed.
-    ///
-    /// - Returns: Whether the resolution is another one now.
-    mutating func reconsider(_ change: ConditionChange) -> Bool {
-        guard let next = self.funnel.changed(change) else { return false }
+    mutating func reconsider(_ change: ConditionChange) {
+        guard let next = self.funnel.changed(change) else { return }
         self.lane.filter.resolution = next
         self.rawLane?.filter.resolution = next
-        return true
     }
 
     /// The state, from what is known; `nil` of `isAnnounced` connection means none.

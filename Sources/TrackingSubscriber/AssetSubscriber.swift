@@ -161,6 +161,9 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         case .badMessage(let topic, let error):
             self.shared.withLock { $0.badMessages += 1 }
             self.logger.warning("message skipped", metadata: ["topic": "\(topic)", "reason": "\(error)"])
+        case .refused(let id, let error):
+            let what = id.map { "\($0)" } ?? "everything"
+            self.logger.warning("not authorised", metadata: ["trackable": "\(what)", "reason": "\(error)"])
         case .state, .presence, .raw, .connection:
             break
         }

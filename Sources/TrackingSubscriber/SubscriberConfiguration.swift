@@ -1,7 +1,7 @@
 public import TrackingCore
 
 /// What a subscriber is told once.
-public struct SubscriberConfiguration: Hashable, Sendable {
+public struct SubscriberConfiguration: MemberConfiguration, Hashable {
     /// The name of the connection; the same one the transport uses.
     public var client: ClientID
     /// This run of the program.
@@ -32,7 +32,7 @@ public struct SubscriberConfiguration: Hashable, Sendable {
 
 /// A subscriber's state for one trackable.
 public enum SubscriberState: String, Hashable, Sendable, CaseIterable {
-    /// This side is not connected, or no publisher is present.
+    /// This side is not connected or not authorised, or no publisher is present.
     case offline = "OFFLINE"
     /// A publisher is present.
     case online = "ONLINE"
@@ -94,6 +94,9 @@ public enum SubscriberEvent: Hashable, Sendable {
     case state(TrackableID, SubscriberState, TrackingError?)
     /// The publisher came, went, or was lost sight of.
     case presence(TrackableID, PublisherPresence)
+    /// The broker refuses this side what there is to hear of a trackable, or of everything (`nil`). It is tried again, with
+    /// waits up to 15 minutes; told once until it was granted or the connection changed.
+    case refused(TrackableID?, TrackingError)
     /// The resolution in force changed; `nil` when none is known any more.
     case resolution(TrackableID, ResolutionInForce?)
     /// A message that cannot be read was skipped.

@@ -20,9 +20,11 @@ extension SubscriberStateMachine {
         let own: [TopicFilter] = [.topic(.liveness(self.session.client))]
         let named = self.configuration.watchesAll ? self.filtersForAll : self.assets.keys.flatMap { self.filters($0) }
         let clients = self.watched.map { TopicFilter.topic(.liveness($0)) }
-        return [
-            .tell(.connection(nil)), self.subscribe(own, .other), self.subscribe(named + clients + own, .settle),
-        ]
+        // Everything is asked for anew.
+        self.refused = [:]
+        self.timers.remove(.retry)
+        let all = named + clients + own
+        return [.tell(.connection(nil)), self.subscribe(own, .other), self.subscribe(all, .settle(all))]
     }
 
     mutating func disconnected(_ disconnection: Disconnection) -> [Action] {
@@ -30,6 +32,7 @@ extension SubscriberStateMachine {
         self.presence.disconnected()
         self.outstanding = [:]
         self.isClosed = disconnection.retry == nil
+        self.timers.remove(.retry)
         for id in self.assets.keys {
             self.timers.remove(.stale(id))
             self.timers.remove(.announce(id))
@@ -42,11 +45,12 @@ extension SubscriberStateMachine {
         _ token: TransportToken, _ refusals: [TrackingError?], at moment: Moment
     ) -> [Action] {
         switch self.outstanding.removeValue(forKey: token) {
-        case .settle:
+        case .settle(let filters):
             guard self.session.settled(now: moment.now) else { return self.takenOver() }
             var actions = [self.publish(.liveness(self.session.client), MessageCodec.encode(self.session.birth))]
             for id in self.unclear { actions += self.goodbye(id) }
             self.unclear = []
+            actions += self.answered(filters, refusals, at: moment)
             for id in self.assets.keys {
                 self.assets[id]?.lastSign = moment.now
                 self.assets[id]?.isStale = false
@@ -55,10 +59,14 @@ extension SubscriberStateMachine {
             }
             return actions
         case .watching(let id):
-            guard self.session.isAnnounced else { return [] }
+            guard self.session.isAnnounced, self.assets[id] != nil else { return [] }
             let lastSign = self.assets[id]?.lastSign ?? moment.now
             self.assets[id]?.lastSign = lastSign
-            return self.enter(id, at: moment) + self.told(id, reason: refusals.compactMap { $0 }.first)
+            let answer = self.answered(self.filters(id), refusals, at: moment)
+            return answer + self.enter(id, at: moment) + self.told(id, reason: nil)
+        case .refused(let filters):
+            return self.answered(filters, refusals, at: moment)
+                + self.assets.keys.flatMap { self.told($0, reason: nil) }
         case .other, nil:
             return []
         }
@@ -103,6 +111,7 @@ extension SubscriberStateMachine {
         guard let asset = self.assets.removeValue(forKey: id) else { return [] }
         self.timers.remove(.stale(id))
         self.timers.remove(.announce(id))
+        for filter in self.filters(id) { self.refused[filter] = nil }
         var actions = self.apply(self.presence.forget(id), at: nil)
         guard self.session.isAnnounced else {
             if asset.since != nil { self.unclear.insert(id) }

@@ -113,14 +113,14 @@ extension SubscriberStateMachine {
     ) -> [Action] {
         guard client == self.session.client else {
             if liveness != nil, !isRetained {
-                for id in self.assets.keys where self.assets[id]?.owner?.client == client {
+                for id in self.presence.trackables(of: client) where self.assets[id]?.owner?.client == client {
                     self.assets[id]?.lastSeen = moment.wall
                 }
             }
             return self.apply(
                 self.presence.heard(liveness, from: client, isRetained: isRetained, now: moment.now), at: moment)
         }
-        guard self.session.heardOwn(liveness) else { return [] }
+        guard self.session.heardOwn(liveness, isRetained: isRetained) else { return [] }
         return [self.publish(.liveness(client), MessageCodec.encode(self.session.birth))]
     }
 
@@ -174,17 +174,19 @@ extension SubscriberStateMachine {
     mutating func told(_ id: TrackableID, reason: TrackingError?) -> [Action] {
         guard let asset = self.assets[id] else { return [] }
         var actions: [Action] = []
-        let isConnected = self.session.isAnnounced
+        let refusal = self.refusal(of: id) ?? self.refusal(of: nil)
+        let isConnected = self.session.isAnnounced && refusal == nil
         let status: PublisherPresence.Status =
             isConnected ? (asset.owner == nil ? .absent : .present) : .unknown
         if status != asset.toldPresence {
             self.assets[id]?.toldPresence = status
             actions.append(.tell(.presence(id, PublisherPresence(status: status, lastSeen: asset.lastSeen))))
         }
-        let state = asset.state(isConnected: isConnected, failure: self.failure)
+        let failure = self.failure ?? refusal.flatMap { $0.isNameRefusal ? $0 : nil }
+        let state = asset.state(isConnected: isConnected, failure: failure)
         if state != asset.toldState {
             self.assets[id]?.toldState = state
-            actions.append(.tell(.state(id, state, self.failure ?? (isConnected ? nil : reason))))
+            actions.append(.tell(.state(id, state, self.failure ?? refusal ?? (isConnected ? nil : reason))))
         }
         return actions
     }
@@ -207,6 +209,8 @@ extension SubscriberStateMachine {
                 guard self.session.isAnnounced else { continue }
                 actions.append(self.publish(.liveness(self.session.client), MessageCodec.encode(self.session.birth)))
                 actions += self.enter(id, at: moment)
+            case .retry:
+                actions += self.retry()
             }
         }
         return actions

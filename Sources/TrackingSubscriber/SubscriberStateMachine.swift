@@ -27,14 +27,17 @@ public struct SubscriberStateMachine: Sendable {
     }
 
     enum Purpose: Hashable, Sendable {
-        case settle
+        case settle([TopicFilter])
         case watching(TrackableID)
+        /// What was refused before.
+        case refused([TopicFilter])
         case other
     }
 
     enum Timer: Hashable, Sendable {
         case stale(TrackableID)
         case announce(TrackableID)
+        case retry
     }
 
     let configuration: SubscriberConfiguration
@@ -49,6 +52,10 @@ public struct SubscriberStateMachine: Sendable {
     var isStopping = false
     /// Not watched any more since nothing could be said: request and presence are cleared on the next connection.
     var unclear: Set<TrackableID> = []
+    /// What the broker refuses on this connection.
+    var refused: [TopicFilter: TrackingError] = [:]
+    /// How long the last refusal was waited for; `nil` when nothing is refused.
+    var lastWait: Duration?
     private var lastToken: TransportToken = 0
     /// How many messages could not be read.
     public internal(set) var badMessages = 0

@@ -52,7 +52,7 @@ struct Device: Sendable {
                 ending.note(error)
                 self.publisher.finish(within: .zero)
             }
-            group.addTask { await self.watch(states) }
+            group.addTask { await self.watch(states, ending) }
             do { try await Program.run(self.publisher) } catch { ending.note(error) }
             group.cancelAll()
         }
@@ -111,8 +111,9 @@ struct Device: Sendable {
         return nil
     }
 
-    /// Ends the program when every trackable failed: nothing could be sent any more.
-    private func watch(_ states: AsyncStream<TrackableStateChange>) async {
+    /// Ends the program when every trackable failed, since nothing could be sent any more; with `--fail-fast` when the broker
+    /// refuses one.
+    private func watch(_ states: AsyncStream<TrackableStateChange>, _ ending: Ending) async {
         var last: [TrackableID: PublisherState] = [:]
         for await change in states {
             last[change.trackable] = change.state
@@ -122,6 +123,10 @@ struct Device: Sendable {
                     metadata: [
                         "trackable": "\(change.trackable)", "state": "\(change.state.rawValue)", "reason": "\(reason)",
                     ])
+            }
+            if self.failsFast, let reason = change.reason, reason.isRefusal {
+                ending.note(reason)
+                self.publisher.finish(within: .zero)
             }
             if last.values.allSatisfy({ $0 == .failed }) { self.publisher.finish(within: .seconds(2)) }
         }

@@ -64,7 +64,8 @@ struct Run: AsyncParsableCommand {
         configuration.sensorResolution = self.sensorResolution
         configuration.sendsRawLocations = self.raw
         configuration.isClientRandom = identity.isRandom
-        let publisher = AssetPublisher(configuration: configuration, transport: try self.broker.transport(identity))
+        let publisher = AssetPublisher(
+            configuration: configuration, transport: try self.broker.transport(for: configuration))
         for trackable in try self.carried() { publisher.add(trackable) }
         let pace = try ReplayPace.parse(self.speed)
         let sources = try self.source.map { try SourceSpecification.parse($0).makeSource(pace: pace) }
@@ -77,13 +78,14 @@ struct Run: AsyncParsableCommand {
 
     /// What is carried, from flags or from the file.
     private func carried() throws -> [Trackable] {
-        let file = try self.broker.configurationFile.map { try LayeredArguments.load($0) } ?? [:]
+        let file = try self.broker.configurationFile.map { try ConfigurationFile(path: $0) }
         return try self.trackables.settings(file: file).map { id, settings in
             var trackable = Trackable(id)
             trackable.destination = settings.destination
             trackable.constraints = try settings.constraints(default: self.defaultResolution ?? .standard)
+            trackable.floor = settings.floor
             trackable.filter = settings.filter
-            trackable.maximumSilence = settings.maximumSilence.map { .seconds($0) }
+            trackable.maximumSilence = try settings.silence()
             return trackable
         }
     }

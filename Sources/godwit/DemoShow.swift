@@ -149,7 +149,7 @@ final class DemoShow: Service {
         case .resolution(_, let inForce?):
             self.seen.withLock { $0.inForce = inForce }
             self.say("  → resolution \(WatchPrinter.describe(inForce))")
-        case .location, .raw, .state, .presence, .resolution, .badMessage, .connection:
+        case .location, .raw, .state, .presence, .resolution, .refused, .badMessage, .connection:
             break
         }
     }

@@ -78,7 +78,7 @@ final class DemoStage: Sendable {
         var configuration = SubscriberConfiguration(client: client, session: .random(using: &generator))
         configuration.isSilent = isSilent
         let connection = MQTTConfiguration(
-            endpoints: [MQTTEndpoint(host: "127.0.0.1", port: self.port)], client: client)
+            endpoints: [MQTTEndpoint(host: "127.0.0.1", port: self.port)], for: configuration)
         return AssetSubscriber(configuration: configuration, transport: try MQTTTransport(configuration: connection))
     }
 

@@ -29,20 +29,25 @@ struct LiveTable {
         case .state(let id, let state, _): self.rows[id, default: Row()].state = state
         case .resolution(let id, let inForce): self.rows[id, default: Row()].resolution = inForce
         case .badMessage: self.badMessages += 1
+        case .refused(_, let error): self.connection = "refused: \(error)"
         case .connection(nil): self.connection = "connected"
         case .connection(let lost?): self.connection = lost.reason.map { "not connected: \($0)" } ?? "closed"
         case .raw, .presence: break
         }
     }
 
-    /// The table, a line each.
+    /// The table, a line each, cut to the terminal's size: what does not fit is counted.
     ///
     /// - Parameter due: How long until a trackable's next update.
-    func lines(width: Int, now: UnixTime, due: (TrackableID) -> Duration?) -> [String] {
+    func lines(width: Int, height: Int, now: UnixTime, due: (TrackableID) -> Duration?) -> [String] {
         let head = self.row(["trackable", "state", "position", "speed", "bearing", "age", "resolution", "next due"])
-        let body = self.rows.sorted { $0.key.rawValue < $1.key.rawValue }.map { id, row in
-            self.colour(row.state, self.row(self.cells(id, row, now: now, due: due(id))))
+        // The heading, the empty line, the foot, and the cursor's own line.
+        let room = max(1, height - 4)
+        let fits = self.rows.count <= room ? room : room - 1
+        var body = self.rows.sorted { $0.key.rawValue < $1.key.rawValue }.prefix(fits).map { id, row in
+            self.colour(row.state, String(self.row(self.cells(id, row, now: now, due: due(id))).prefix(width)))
         }
+        if self.rows.count > fits { body.append("… and \(self.rows.count - fits) more") }
         let asked = self.request.map { "asking \($0.argumentText)" } ?? "asking nothing"
         let foot =
             "\(self.connection); \(asked); + finer, - coarser, 0 none, q quit"

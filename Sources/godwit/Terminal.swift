@@ -13,10 +13,13 @@ struct Terminal {
         return String(cString: term) != "dumb"
     }
 
-    /// The width in columns.
-    static var width: Int {
+    /// The size in columns and rows.
+    static var size: (width: Int, height: Int) {
         var size = winsize()
-        return ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 ? Int(size.ws_col) : 100
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
+            return (100, 24)
+        }
+        return (Int(size.ws_col), Int(size.ws_row))
     }
 
     /// Takes keys without waiting for a line and without showing them; ``restore()`` undoes it.

@@ -63,7 +63,6 @@ struct Watch: AsyncParsableCommand {
     func run() async throws {
         Program.startLogging(Logger.Level(rawValue: self.broker.logLevel) ?? .warning)
         let identity = try self.broker.identity()
-        let connection = try self.broker.transport(identity)
         var configuration = SubscriberConfiguration(client: identity.client, session: identity.session)
         configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
         configuration.isSilent = self.silent
@@ -71,12 +70,13 @@ struct Watch: AsyncParsableCommand {
         configuration.watchesAll = self.all
         configuration.requestForAll = self.resolution
         configuration.isClientRandom = identity.isRandom
-        let subscriber = AssetSubscriber(configuration: configuration, transport: connection)
+        let subscriber = AssetSubscriber(
+            configuration: configuration, transport: try self.broker.transport(for: configuration))
         let events = subscriber.events
         for id in self.ids { subscriber.watch(try TrackableID(id), requesting: self.resolution) }
         let watcher = Watcher(
             format: self.format, request: self.resolution, count: self.count, timeout: self.timeout,
-            printsSkipped: self.skipped, failsFast: self.broker.failFast)
+            printsSkipped: self.skipped, failsFast: self.broker.failFast, named: Set(self.ids))
         try await watcher.run(subscriber, events)
     }
 }
@@ -97,16 +97,20 @@ final class LiveView: Sendable {
     var request: Resolution? { self.state.withLock { $0.table.request } }
     var trackables: Set<TrackableID> { self.state.withLock { $0.trackables } }
 
-    func happened(_ event: SubscriberEvent) {
+    /// Takes in what happened.
+    ///
+    /// - Returns: The trackable that showed up with it, where one did.
+    func happened(_ event: SubscriberEvent) -> TrackableID? {
         self.state.withLock { state in
-            if case .state(let id, _, _) = event { state.trackables.insert(id) }
             state.table.happened(event)
+            guard case .state(let id, _, _) = event, state.trackables.insert(id).inserted else { return nil }
+            return id
         }
     }
 
-    func lines(width: Int, now: UnixTime, due: (TrackableID) -> Duration?) -> [String] {
+    func lines(size: (width: Int, height: Int), now: UnixTime, due: (TrackableID) -> Duration?) -> [String] {
         let table = self.state.withLock { $0.table }
-        return table.lines(width: width, now: now, due: due)
+        return table.lines(width: size.width, height: size.height, now: now, due: due)
     }
 
     func pressed(_ key: Character) -> Change? {

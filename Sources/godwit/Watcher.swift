@@ -12,6 +12,8 @@ struct Watcher: Sendable {
     let timeout: Double?
     let printsSkipped: Bool
     let failsFast: Bool
+    /// The ids to watch; none where everything is.
+    let named: Set<String>
 
     /// Runs until the count or the time is reached, a key or a signal ends it, or the broker refuses.
     func run(
@@ -50,8 +52,9 @@ struct Watcher: Sendable {
         let printer = WatchPrinter(format: self.format, printsSkipped: self.printsSkipped)
         if let header = printer.header { Terminal.write(header) }
         var left = self.count ?? .max
+        var refused: Set<String> = []
         for await event in events {
-            guard !self.isOver(event, ending) else { return }
+            guard !self.isOver(event, ending, &refused) else { return }
             if let text = printer.text(event, receivedAt: TimeText.now) { Terminal.write(text) }
             if case .location = event { left -= 1 }
             if left == 0 { return }
@@ -67,9 +70,11 @@ struct Watcher: Sendable {
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 var left = self.count ?? .max
+                var refused: Set<String> = []
                 for await event in events {
-                    guard !self.isOver(event, ending) else { return }
-                    view.happened(event)
+                    guard !self.isOver(event, ending, &refused) else { return }
+                    // It showed up by itself: what the keys asked for meanwhile is asked of it too.
+                    if let id = view.happened(event) { subscriber.request(view.request, for: id) }
                     if case .location = event { left -= 1 }
                     if left == 0 { return }
                 }
@@ -77,7 +82,7 @@ struct Watcher: Sendable {
             group.addTask {
                 while !Task.isCancelled {
                     terminal.draw(
-                        view.lines(width: Terminal.width, now: TimeText.now) { subscriber.untilNextExpected($0) })
+                        view.lines(size: Terminal.size, now: TimeText.now) { subscriber.untilNextExpected($0) })
                     for key in terminal.keys {
                         guard let change = view.pressed(key) else { continue }
                         if change == .quit { return }
@@ -92,7 +97,13 @@ struct Watcher: Sendable {
     }
 
     /// Whether this ends the watching: refused for good, or not reached where that is asked to end.
-    private func isOver(_ event: SubscriberEvent, _ ending: Ending) -> Bool {
+    private func isOver(_ event: SubscriberEvent, _ ending: Ending, _ refused: inout Set<String>) -> Bool {
+        if case .refused(let id, let error) = event {
+            if let id { refused.insert(id.rawValue) }
+            guard refused == self.named else { return false }
+            ending.note(error)
+            return true
+        }
         guard case .connection(let lost?) = event, lost.lasted == nil, let reason = lost.reason,
             reason.isRefusal || self.failsFast
         else { return false }

@@ -5,7 +5,7 @@ import TrackingPublisher
 func carry(_ id: String, from source: String, to broker: MQTTEndpoint) async throws {
     var random = SystemRandomNumberGenerator()
     let me = PublisherConfiguration(client: try ClientID("van-7-box"), session: .random(using: &random))
-    let connection = MQTTConfiguration(endpoints: [broker], client: me.client)
+    let connection = MQTTConfiguration(endpoints: [broker], for: me)
     let publisher = AssetPublisher(configuration: me, transport: try MQTTTransport(configuration: connection))
     publisher.add(Trackable(try TrackableID(id)))
     async let running: Void = publisher.run()

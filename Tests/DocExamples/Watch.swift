@@ -5,7 +5,7 @@ import TrackingSubscriber
 func watch(_ id: String, at broker: MQTTEndpoint) async throws {
     var random = SystemRandomNumberGenerator()
     let me = SubscriberConfiguration(client: try ClientID("desk"), session: .random(using: &random))
-    let connection = MQTTConfiguration(endpoints: [broker], client: me.client)
+    let connection = MQTTConfiguration(endpoints: [broker], for: me)
     let desk = AssetSubscriber(configuration: me, transport: try MQTTTransport(configuration: connection))
     let van = try TrackableID(id)
     let updates = desk.locations(of: van)

@@ -4,92 +4,189 @@ import Testing
 import TrackingCore
 import TrackingMQTT
 
-/// The broker's own files, started as they are, against every topic and role: exactly the least grants of docs/protocol.md.
-@Suite(.serialized) struct BrokerFilesTests {
+/// The broker's own files, started as they are, against every topic and role: exactly the least grants of
+/// docs/protocol.md, over TLS, with passwords and with client certificates.
+@Suite(.timeLimit(.minutes(2))) struct BrokerFilesTests {
+    /// How users show who they are.
+    enum Access: String, Sendable, CaseIterable {
+        case password
+        case certificate
+
+        /// The listener of mosquitto.conf.
+        var listener: String { self == .password ? "listener 8883" : "listener 8884" }
+    }
+
+    /// A device of `van` and one of `car`, a watcher of `van`, a recorder, an operator of `van`, and one without rights.
     private static let users = ["dev", "dev2", "eye", "rec", "boss", "nobody"]
 
-    /// The topics of the trackable `van`, and the users that may write each.
-    private static let writers: [(String, Set<String>)] = [
-        ("van", ["dev"]), ("van/raw", ["dev"]), ("van/history", ["dev"]), ("van/publisher/dev", ["dev"]),
-        ("van/publisher/eye", []), ("van/resolution", ["dev"]), ("van/trip", ["dev"]), ("van/event", ["dev"]),
-        ("van/subscriber/eye", ["eye"]), ("van/request/eye", ["eye"]), ("van/subscriber/dev", []),
-        ("van/ack/rec", ["rec"]),
-        ("van/ack/dev", []), ("van/command", ["boss"]), ("_clients/dev", ["dev"]), ("_clients/eye", ["eye"]),
-        ("_clients/rec", ["rec"]), ("car", ["dev2"]), ("car/ack/rec", ["rec"]), ("other", []),
+    /// Topics beneath the root, who may write them, and who may read them. Among them forged acknowledgements and the
+    /// presence, request and liveness of others.
+    private static let grants: [(topic: String, writers: Set<String>, readers: Set<String>)] = [
+        ("van", ["dev"], ["eye", "rec"]),
+        ("van/raw", ["dev"], ["eye", "rec"]),
+        ("van/history", ["dev"], ["eye", "rec"]),
+        ("van/publisher/dev", ["dev"], ["dev", "eye", "rec"]),
+        ("van/publisher/dev2", [], ["dev", "eye", "rec"]),
+        ("van/publisher/eye", [], ["dev", "eye", "rec"]),
+        ("van/subscriber/eye", ["eye"], ["dev", "eye", "rec"]),
+        ("van/subscriber/dev", [], ["dev", "eye", "rec"]),
+        ("van/subscriber/nobody", [], ["dev", "eye", "rec"]),
+        ("van/request/eye", ["eye"], ["dev", "eye", "rec"]),
+        ("van/request/dev", [], ["dev", "eye", "rec"]),
+        ("van/request/boss", [], ["dev", "eye", "rec"]),
+        ("van/resolution", ["dev"], ["eye", "rec"]),
+        ("van/trip", ["dev"], ["eye", "rec"]),
+        ("van/event", ["dev"], ["eye", "rec"]),
+        ("van/ack/rec", ["rec"], ["dev", "eye", "rec"]),
+        ("van/ack/dev", [], ["dev", "eye", "rec"]),
+        ("van/ack/eye", [], ["dev", "eye", "rec"]),
+        ("van/command", ["boss"], ["dev", "eye", "rec"]),
+        ("van/reserved", [], ["eye", "rec"]),
+        ("car", ["dev2"], ["rec"]),
+        ("car/publisher/dev", [], ["dev2", "rec"]),
+        ("car/publisher/dev2", ["dev2"], ["dev2", "rec"]),
+        ("car/subscriber/eye", [], ["dev2", "rec"]),
+        ("car/request/eye", [], ["dev2", "rec"]),
+        ("car/ack/rec", ["rec"], ["dev2", "rec"]),
+        ("car/ack/dev2", [], ["dev2", "rec"]),
+        ("car/command", [], ["dev2", "rec"]),
+        ("other", [], ["rec"]),
+        ("_clients/dev", ["dev"], Set(users)),
+        ("_clients/dev2", ["dev2"], Set(users)),
+        ("_clients/eye", ["eye"], Set(users)),
+        ("_clients/rec", ["rec"], Set(users)),
+        ("_clients/boss", ["boss"], Set(users)),
+        ("_clients/nobody", ["nobody"], Set(users)),
+        ("_clients/dev/deeper", [], ["rec"]),
     ]
 
-    private func start() async throws -> (MosquittoProcess, URL) {
+    /// Runs a broker with a copy of `broker/` to which its own scripts have added the users, and beside them one who may
+    /// do everything.
+    private func with(
+        _ access: Access, _ body: (_ connect: (String) throws -> MQTTClient) async throws -> Void
+    ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-files-\(UUID().uuidString)")
-        try FileManager.default.copyItem(at: Programs.root.appending(path: "broker"), to: folder)
-        try await Self.shell("certs/generate.sh ca && certs/generate.sh server localhost 127.0.0.1", in: folder)
-        try await Self.shell(
-            "export GODWIT_PASSWORD=pw; ./add-device dev van; ./add-device dev2 car; ./add-watcher eye van; "
-                + "./add-recorder rec; ./add-operator boss van; printf 'pw\\npw\\n' | mosquitto_passwd passwords nobody",
-            in: folder)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        // Copied by a program of its own: a script that this one has open for writing, if only in a child that another
+        // test is just starting, cannot be run.
+        let option = access == .certificate ? "--cert" : ""
+        let plain =
+            access == .certificate
+            ? "certs/generate.sh client $name" : "printf 'pw\\npw\\n' | mosquitto_passwd passwords $name"
+        try await ChildProcess.run(
+            "/bin/sh",
+            [
+                "-ec",
+                """
+                cp -R '\(Programs.root.appending(path: "broker").path())' '\(folder.path())'
+                cd '\(folder.path())'
+                certs/generate.sh --force ca; certs/generate.sh --force server localhost 127.0.0.1
+                \(access == .password ? "export GODWIT_PASSWORD=pw" : "")
+                ./add-device \(option) dev van; ./add-device \(option) dev2 car; ./add-watcher \(option) eye van
+                ./add-recorder \(option) rec; ./add-operator \(option) boss van
+                unset GODWIT_PASSWORD
+                for name in nobody root; do \(plain); done
+                printf 'user root\\ntopic readwrite #\\n' >>acl.conf
+                """,
+            ])
         let broker = try await MosquittoProcess.start { port, _ in
-            let text = try String(contentsOf: folder.appending(path: "mosquitto.conf"), encoding: .utf8)
-            var kept: [Substring] = []
-            var isKept = true
-            for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-                if line.hasPrefix("listener ") { isKept = line == "listener 8883" }
-                if line.hasPrefix("user ") { continue }
-                if isKept { kept.append(line == "listener 8883" ? "listener \(port) 127.0.0.1" : line) }
-            }
-            return kept.joined(separator: "\n").replacingOccurrences(
-                of: #"(?m)^(\w*file|persistence_location) (?!/)"#, with: "$1 \(folder.path())/",
-                options: .regularExpression)
+            try Self.configuration(folder, access: access, port: port)
         }
-        return (broker, folder)
+        try await body { user in try MQTTClient(configuration: self.configuration(user, access, broker, folder)) }
+        withExtendedLifetime(broker) {}
     }
 
-    private static func shell(_ script: String, in folder: URL) async throws {
-        try await ChildProcess.run("/bin/sh", ["-ec", "cd '\(folder.path())'; \(script)"])
+    /// The project's own configuration with one listener, on another port, and with paths that are absolute.
+    private static func configuration(_ folder: URL, access: Access, port: Int) throws -> String {
+        let text = try String(contentsOf: folder.appending(path: "mosquitto.conf"), encoding: .utf8)
+        var kept: [Substring] = []
+        var isKept = true
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.hasPrefix("listener ") { isKept = line == access.listener }
+            if line.hasPrefix("user ") { continue }
+            if isKept { kept.append(line == access.listener ? "listener \(port) 127.0.0.1" : line) }
+        }
+        return kept.joined(separator: "\n").replacingOccurrences(
+            of: #"(?m)^(\w*file|persistence_location) (?!/)"#, with: "$1 \(folder.path())/",
+            options: .regularExpression)
     }
 
-    private func transport(_ user: String, _ broker: MosquittoProcess, _ folder: URL) throws -> MQTTTransport {
+    private func configuration(
+        _ user: String, _ access: Access, _ broker: MosquittoProcess, _ folder: URL
+    ) throws -> MQTTConfiguration {
         var configuration = MQTTConfiguration(
             endpoints: [MQTTEndpoint(host: "localhost", port: broker.port, isTLS: true)], client: try ClientID(user))
-        configuration.credentials = MQTTCredentials(user: user, password: "pw")
-        configuration.tls = .init(authorities: folder.appending(path: "certs/ca.crt").path())
-        return try MQTTTransport(configuration: configuration)
+        configuration.tls.authorities = folder.appending(path: "certs/ca.crt").path()
+        switch access {
+        case .password:
+            configuration.credentials = MQTTCredentials(user: user, password: "pw")
+        case .certificate:
+            configuration.tls.certificate = folder.appending(path: "certs/clients/\(user).crt").path()
+            configuration.tls.key = folder.appending(path: "certs/clients/\(user).key").path()
+        }
+        return configuration
     }
 
-    @Test(.timeLimit(.minutes(2)), arguments: users) func aUserWritesWhatItIsGrantedAndNothingElse(user: String)
-        async throws
-    {
-        let (broker, folder) = try await self.start()
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let transport = try self.transport(user, broker, folder)
-        let commands = Self.writers.enumerated().map { index, row in
-            let message = OutgoingMessage(topic: "tracking/\(row.0)", payload: [1], isRetained: false)
-            return TransportCommand.publish(message, TransportToken(index))
+    /// Runs a client while `body` does.
+    private func with(_ client: MQTTClient, _ body: () async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await client.run() }
+            defer { group.cancelAll() }
+            try await body()
         }
-        var refusals: [TransportToken: TrackingError?] = [:]
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { await transport.run() }
-            for await events in transport.events {
-                for event in events {
-                    switch event {
-                    case .connected: transport.send(commands)
-                    case .published(let token, let refusal): refusals[token] = refusal
-                    case .disconnected(let lost):
-                        if let reason = lost.reason { Issue.record("\(reason)") }
-                        transport.send([.close(within: .zero)])
-                    case .received, .subscribed: break
+    }
+
+    @Test(arguments: Access.allCases) func everyoneWritesWhatIsGrantedAndNothingElse(access: Access) async throws {
+        try await self.with(access) { connect in
+            for user in Self.users {
+                let client = try connect(user)
+                try await self.with(client) {
+                    for grant in Self.grants {
+                        let message = OutgoingMessage(
+                            topic: "tracking/\(grant.topic)", payload: [1], isRetained: false)
+                        let refusal: TrackingError?
+                        do throws(TrackingError) {
+                            try await client.publish(message)
+                            refusal = nil
+                        } catch { refusal = error }
+                        let expected: TrackingError.Code? = grant.writers.contains(user) ? nil : .notAuthorized
+                        #expect(
+                            refusal?.code == expected, "\(user) writes \(grant.topic): \(String(describing: refusal))")
                     }
                 }
-                // Closed in order; the events end then.
-                if refusals.count == commands.count { transport.send([.close(within: .zero)]) }
-            }
-            group.cancelAll()
-        }
-        for (index, row) in Self.writers.enumerated() {
-            let refusal = try #require(refusals[TransportToken(index)], "\(row.0)")
-            if row.1.contains(user) {
-                #expect(refusal == nil, "\(user) may write \(row.0)")
-            } else {
-                #expect(refusal?.code == .notAuthorized, "\(user) may not write \(row.0)")
             }
         }
+    }
+
+    @Test(arguments: Access.allCases) func everyoneReadsWhatIsGrantedAndNothingElse(access: Access) async throws {
+        try await self.with(access) { connect in
+            let root = try connect("root")
+            try await self.with(root) {
+                for user in Self.users {
+                    let client = try connect(user)
+                    try await self.with(client) { try await self.reads(user, client, root) }
+                }
+            }
+        }
+    }
+
+    /// A subscription that grants nothing is answered like one that does: only what is delivered tells.
+    private func reads(_ user: String, _ client: MQTTClient, _ root: MQTTClient) async throws {
+        let marker = "tracking/_clients/root"
+        let filters = ["tracking/#", marker] + Self.grants.map { "tracking/\($0.topic)" }
+        let received = try await client.withSubscription(to: filters) { messages in
+            for topic in Self.grants.map({ "tracking/\($0.topic)" }) + [marker] {
+                try await root.publish(OutgoingMessage(topic: topic, payload: [1], isRetained: false))
+            }
+            var topics: Set<String> = []
+            for try await message in messages {
+                if message.topic == marker { break }
+                topics.insert(String(message.topic.dropFirst("tracking/".count)))
+            }
+            return topics
+        }
+        let expected = Set(Self.grants.filter { $0.readers.contains(user) }.map(\.topic))
+        #expect(received.subtracting(expected) == [], "\(user) reads what it may not")
+        #expect(expected.subtracting(received) == [], "\(user) does not read what it may")
     }
 }

@@ -16,11 +16,12 @@ struct Programs {
 
     /// Starts a program of this package; its output goes to files, so that no pipe can fill up.
     static func start(
-        _ name: String, _ arguments: [String], environment: [String: String] = [:], input: String = "/dev/null"
+        _ name: String, _ arguments: [String], environment: [String: String] = [:], input: String = "/dev/null",
+        terminal: TestTerminal? = nil
     ) throws -> RunningProgram {
         try RunningProgram(
             executable: self.root.appending(path: ".build/debug/\(name)"), arguments: arguments,
-            environment: environment, input: input)
+            environment: environment, input: terminal?.path ?? input, terminal: terminal?.path)
     }
 
     /// Runs a program of this package to its end.
@@ -43,12 +44,19 @@ final class RunningProgram: Sendable {
     private let process: ChildProcess
     private let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-test-\(UUID().uuidString)")
 
-    init(executable: URL, arguments: [String], environment: [String: String], input: String) throws {
+    /// - Parameter terminal: The terminal that it writes to, in place of a file.
+    init(
+        executable: URL, arguments: [String], environment: [String: String], input: String, terminal: String? = nil
+    ) throws {
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
-        let inherited = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("GODWIT_") }
+        // `swift test` sets NO_COLOR where its own output is no terminal.
+        let inherited = ProcessInfo.processInfo.environment.filter {
+            !$0.key.hasPrefix("GODWIT_") && $0.key != "NO_COLOR"
+        }
         self.process = try ChildProcess(
             executable.path(), arguments, environment: inherited.merging(environment) { $1 }, input: input,
-            output: self.folder.appending(path: "out").path(), errors: self.folder.appending(path: "err").path())
+            output: terminal ?? self.folder.appending(path: "out").path(),
+            errors: self.folder.appending(path: "err").path())
     }
 
     deinit { try? FileManager.default.removeItem(at: self.folder) }

@@ -115,8 +115,6 @@ import Testing
             let body = block.split(separator: "\n").drop { !$0.hasPrefix("func ") }.dropFirst().dropLast()
             #expect(body.count == 10)
         }
-        let architecture = try Self.blocks(["swift"], in: "docs/architecture.md")
-        #expect(architecture == [try Self.text("Tests/DocExamples/Will.swift")])
     }
 
     @Test func whatOneExamplePublishesTheOtherWatches() async throws {

@@ -119,4 +119,14 @@ import TrackingCore
         #expect(update?.location.seq == 3)
         #expect(update?.skipped.map(\.seq) == [2])
     }
+
+    @Test func theFixAfterARepeatIsJudgedByTheRule() throws {
+        var lane = try self.lane(every: .seconds(100), silence: .seconds(30))
+        try self.capture(&lane, 1, at: 0)
+        #expect(lane.next(now: self.time(0)) != nil)
+        lane.acknowledged()
+        #expect(lane.again(now: self.time(30)) != nil)
+        lane.acknowledged()
+        #expect(try self.capture(&lane, 2, at: 31) == .tooSoon)
+    }
 }

@@ -9,6 +9,8 @@ struct PublisherConversation {
     var machine: PublisherStateMachine
     /// Both clocks: the wall clock is this many seconds after 1000.
     var now = MonotonicTime(.zero)
+    /// How far the wall clock was set since the start.
+    var clockStep = Duration.zero
     private var subscriptions: [(token: TransportToken, count: Int)] = []
     private var publishes: [(token: TransportToken, message: OutgoingMessage)] = []
     /// The last thing said on each topic.
@@ -26,9 +28,9 @@ struct PublisherConversation {
         for trackable in trackables { _ = self.happened(.add(trackable)) }
     }
 
-    static func van(_ change: (inout Trackable) -> Void = { _ in }) throws -> Trackable {
+    static func van(_ change: (inout Trackable) throws -> Void = { _ in }) throws -> Trackable {
         var trackable = Trackable(try TrackableID("van"))
-        change(&trackable)
+        try change(&trackable)
         return trackable
     }
 
@@ -45,7 +47,7 @@ struct PublisherConversation {
     }
 
     mutating func happened(_ event: PublisherStateMachine.Event) -> [String] {
-        let moment = Moment(now: self.now, wall: UnixTime(1000).advanced(by: self.now.sinceOrigin))
+        let moment = Moment(now: self.now, wall: UnixTime(1000).advanced(by: self.now.sinceOrigin + self.clockStep))
         return self.machine.happened(event, at: moment).flatMap { self.text($0) }
     }
 
@@ -60,13 +62,15 @@ struct PublisherConversation {
         return self.happened(.transport(.disconnected(Disconnection(reason: reason, retry: .zero, lasted: .zero))))
     }
 
-    /// The broker grants what was subscribed to so far, or refuses all of it.
+    /// The broker grants what was subscribed to so far and what is subscribed to thereupon, or refuses all of it.
     mutating func granted(refusing refusal: TrackingError? = nil) -> [String] {
-        let subscriptions = self.subscriptions
-        self.subscriptions = []
-        return subscriptions.flatMap {
-            self.happened(.transport(.subscribed($0.token, refusals: Array(repeating: refusal, count: $0.count))))
+        var answers: [String] = []
+        while !self.subscriptions.isEmpty {
+            let next = self.subscriptions.removeFirst()
+            answers += self.happened(
+                .transport(.subscribed(next.token, refusals: Array(repeating: refusal, count: next.count))))
         }
+        return answers
     }
 
     /// The broker takes what was published so far, apart from what it refuses.
@@ -148,6 +152,7 @@ struct PublisherConversation {
         case .badMessage(let topic, _): return ["bad message on \(topic)"]
         case .connectionChanged(let disconnection): return [disconnection == nil ? "connected" : "not connected"]
         case .removed(let id): return ["removed \(id)"]
+        case .givenUp(let id, let error): return ["given up \(id) (\(error.code))"]
         }
     }
 

@@ -14,8 +14,8 @@ import TrackingCore
         _ = try talk.fix(at: 0)
         #expect(
             talk.connect(0) == [
-                "connected", "subscribe _clients/d1",
-                "subscribe van/publisher/+ van/subscriber/+ van/request/+ _clients/d1",
+                "connected", "subscribe van/publisher/+ van/subscriber/+ van/request/+ _clients/d1",
+                "subscribe _clients/d1",
             ])
         let said = talk.granted().filter { !$0.hasPrefix("tell") }
         #expect(

@@ -9,7 +9,7 @@ struct SubscriberConversation {
     var machine: SubscriberStateMachine
     /// Both clocks: the wall clock is this many seconds after 1000.
     var now = MonotonicTime(.zero)
-    private var subscriptions: [(token: TransportToken, count: Int)] = []
+    private var subscriptions: [(token: TransportToken, filters: [String])] = []
 
     init(configure: (inout SubscriberConfiguration) -> Void = { _ in }) throws {
         var configuration = SubscriberConfiguration(
@@ -47,11 +47,13 @@ struct SubscriberConversation {
         return self.happened(.transport(.disconnected(Disconnection(reason: reason, retry: .zero, lasted: .zero))))
     }
 
-    mutating func granted() -> [String] {
+    /// The broker grants what was subscribed to so far, or refuses all of it, or one filter.
+    mutating func granted(refusing refusal: TrackingError? = nil, refusingOnly filter: String? = nil) -> [String] {
         let subscriptions = self.subscriptions
         self.subscriptions = []
-        return subscriptions.flatMap {
-            self.happened(.transport(.subscribed($0.token, refusals: Array(repeating: nil, count: $0.count))))
+        return subscriptions.flatMap { token, filters in
+            let refusals = filters.map { $0 == filter ? TrackingError(.notAuthorized, "no") : refusal }
+            return self.happened(.transport(.subscribed(token, refusals: refusals)))
         }
     }
 
@@ -116,6 +118,7 @@ struct SubscriberConversation {
         case .tell(.presence(let id, let presence)): return ["\(id) publisher \(presence.status.rawValue)"]
         case .tell(.resolution(let id, let resolution)):
             return ["\(id) every \(resolution.map { "\($0.resolution.desiredInterval)" } ?? "?")"]
+        case .tell(.refused(let id, let error)): return ["refused \(id?.rawValue ?? "everything") (\(error.code))"]
         case .tell(.badMessage(let topic, _)): return ["bad message on \(topic)"]
         case .tell(.connection(let disconnection)): return [disconnection == nil ? "connected" : "not connected"]
         }
@@ -130,7 +133,7 @@ struct SubscriberConversation {
     private mutating func text(_ command: TransportCommand) -> String {
         switch command {
         case .subscribe(let filters, let token):
-            self.subscriptions.append((token, filters.count))
+            self.subscriptions.append((token, filters))
             return "subscribe \(filters.map { $0.dropFirst(9) }.joined(separator: " "))"
         case .unsubscribe(let filters): return "unsubscribe \(filters.map { $0.dropFirst(9) }.joined(separator: " "))"
         case .close: return "close"

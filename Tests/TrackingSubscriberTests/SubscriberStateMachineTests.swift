@@ -236,4 +236,86 @@ import TrackingCore
         #expect(talk.machine.badMessages == garbage.count)
         #expect(try talk.update(1) == ["van at 1"])
     }
+
+    // MARK: - Refusals
+
+    @Test func aRefusedSubscriptionIsToldOnceAndTriedAgainWithGrowingWaits() throws {
+        let forbidden = TrackingError(.notAuthorized, "forbidden")
+        var talk = try SubscriberConversation()
+        _ = talk.happened(.watch(try TrackableID("van"), nil))
+        _ = talk.connect(0)
+        let refused = talk.granted(refusing: forbidden)
+        #expect(refused.filter { $0.hasPrefix("refused") } == ["refused van (notAuthorized)"])
+        #expect(!refused.contains("van publisher ABSENT"))
+        for wait in [1_000, 2_000, 4_000] {
+            #expect(talk.wait(.milliseconds(wait - 100)) == [])
+            let again = talk.wait(.milliseconds(100))
+            #expect(again.count == 1 && again.allSatisfy { $0.hasPrefix("subscribe ") })
+            #expect(talk.granted(refusing: forbidden) == [])
+        }
+        #expect(talk.wait(.seconds(8)).count == 1)
+        #expect(talk.granted() == ["van publisher ABSENT"])
+        #expect(talk.publisher("d1", "a", since: 500, stream: "one").contains("van is ONLINE"))
+    }
+
+    @Test func aRefusalOfOneTrackableIsNotThatOfTheOthers() throws {
+        var talk = try SubscriberConversation.online()
+        _ = talk.happened(.watch(try TrackableID("bike"), nil))
+        #expect(talk.granted(refusing: TrackingError(.notAuthorized, "no")).first == "refused bike (notAuthorized)")
+        #expect(try talk.update(1) == ["van at 1"])
+        // What is not watched any more is not asked for again.
+        _ = talk.happened(.unwatch(try TrackableID("bike")))
+        #expect(!talk.wait(.seconds(5)).contains { $0.hasPrefix("subscribe") })
+    }
+
+    @Test func aRightThatIsTakenAwayMakesItOffline() throws {
+        var talk = try SubscriberConversation.online()
+        _ = talk.lose()
+        _ = talk.connect(1)
+        let refused = talk.granted(refusing: TrackingError(.notAuthorized, "no"))
+        #expect(refused.contains("refused van (notAuthorized)"))
+        #expect(!refused.contains("van is ONLINE"))
+    }
+
+    @Test func aRefusalOfEverythingIsTold() throws {
+        var talk = try SubscriberConversation { $0.watchesAll = true }
+        _ = talk.connect(0)
+        #expect(
+            talk.granted(refusing: TrackingError(.notAuthorized, "no")).contains("refused everything (notAuthorized)"))
+        #expect(talk.wait(.seconds(1)).contains { $0.hasPrefix("subscribe +") })
+    }
+
+    @Test func aRawLaneThatIsRefusedIsDoneWithout() throws {
+        var talk = try SubscriberConversation { $0.wantsRaw = true }
+        _ = talk.happened(.watch(try TrackableID("van"), nil))
+        #expect(talk.connect(0).last == "subscribe van/publisher/+ van/resolution van van/raw _clients/w1")
+        #expect(talk.granted(refusingOnly: "tracking/van/raw").contains("van publisher ABSENT"))
+    }
+
+    // MARK: - The own liveness
+
+    @Test func theGoodbyeOfAnotherProgramUnderThisIdIsAnsweredAtOnce() throws {
+        var talk = try SubscriberConversation.online()
+        let goodbye = #"{"status":"offline","session":"other","connection":0}"#
+        #expect(talk.hear("_clients/w1", goodbye) == ["_clients/w1: online mine/0"])
+        #expect((0..<50).reduce(0) { count, _ in count + talk.hear("_clients/w1", goodbye).count } == 3)
+    }
+
+    // MARK: - States
+
+    @Test func aKeptUpdateIsNoSignOfLife() throws {
+        var talk = try SubscriberConversation.online()
+        _ = try talk.update(1)
+        _ = talk.wait(.seconds(60))
+        #expect(try talk.update(2, retained: true) == ["van at 2 kept"])
+        #expect(talk.wait(.seconds(2)).contains("van is STALE"))
+    }
+
+    @Test func aNameThatTheBrokerCanNotTakeIsFailed() throws {
+        var talk = try SubscriberConversation()
+        _ = talk.happened(.watch(try TrackableID("van"), nil))
+        _ = talk.connect(0)
+        let refusal = TrackingError(.refused, "topic filter invalid", reasonCode: 0x8F)
+        #expect(talk.granted(refusing: refusal).contains("van is FAILED (refused)"))
+    }
 }

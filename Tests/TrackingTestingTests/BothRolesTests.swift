@@ -171,6 +171,44 @@ import TrackingTesting
         }
     }
 
+    /// Who comes later owns the trackable, even if its clock is behind that of the publisher that stands there.
+    @Test(.timeLimit(.minutes(1))) func aPublisherReadsWhoStandsBeforeItTakesOver() async throws {
+        let broker = InMemoryBroker()
+        let elder = try ClientID("d0")
+        let ahead = Presence(
+            kind: .publisher, session: try #require(SessionID("elder")), connection: 0, lease: .seconds(90),
+            since: UnixTime(4_000_000_000), stream: StreamID("s"), rawLocations: false)
+        let alive = Liveness(status: .online(lease: .seconds(90)), session: ahead.session, connection: 0)
+        let publisher = try self.publisher("d1", on: broker)
+        let states = publisher.states.map(\.state)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            let speaker = broker.client(elder)
+            group.addTask { await speaker.run() }
+            for await events in speaker.events {
+                if case .connected? = events.first { break }
+            }
+            speaker.send([
+                .publish(
+                    OutgoingMessage(
+                        topic: "tracking/_clients/d0", payload: MessageCodec.encode(alive), isRetained: true), 1),
+                .publish(
+                    OutgoingMessage(
+                        topic: "tracking/van/publisher/d0", payload: MessageCodec.encode(ahead), isRetained: true), 2),
+            ])
+            group.addTask { try await publisher.run() }
+            publisher.publish(try self.fix(0))
+            for await state in states {
+                #expect(state != .failed)
+                if state == .online || state == .failed { break }
+            }
+            let bytes = try #require(broker.retained("tracking/van/publisher/d1"))
+            #expect(try MessageCodec.decodePresence(bytes[...]).since > ahead.since)
+            publisher.finish()
+            speaker.send([.close(within: .zero)])
+            try await group.waitForAll()
+        }
+    }
+
     @Test(.timeLimit(.minutes(1))) func aBrokerThatLostItsRetainedMessagesIsToldAgain() async throws {
         let broker = InMemoryBroker()
         let publisher = try self.publisher("d1", on: broker)

@@ -1,44 +1,29 @@
-// Encode and decode of one location update, ns each, against Foundation's JSON coders on the same message.
-// Depends on the product TrackingCore. Both sides are measured in turn, in the same run; the table has each side's best round.
+// Encode and decode of one location update, ns each, against Foundation's JSON coders on the same message. Both sides are
+// measured in turn, in rounds; the table has the median of each.
 
+import BenchmarkSupport
 import Foundation
 import TrackingCore
 
-/// The same message as Codable structs: what one would write with Foundation.
-struct CodableUpdate: Codable {
-    struct Feature: Codable {
-        struct Geometry: Codable {
-            var type = "Point"
-            var coordinates: [Double]
-        }
+let rounds = 15
 
-        struct Properties: Codable {
-            var time: Double
-            var accuracyHorizontal: Double?
-            var accuracyVertical: Double?
-            var bearing: Double?
-            var accuracyBearing: Double?
-            var speed: Double?
-            var accuracySpeed: Double?
-            var floor: Int?
-            var seq: UInt64?
-            var stream: String?
-            var batteryLevel: Double?
-            var mode: String?
-            var motion: [String]?
-            var tripId: String?
-            var source: String?
-        }
+/// Nanoseconds an operation.
+func nanoseconds(_ count: Int, _ operation: () throws -> Int) rethrows -> Double {
+    let start = secondsNow()
+    var sum = 0
+    for _ in 0..<count { sum &+= try operation() }
+    let end = secondsNow()
+    precondition(sum != 0)
+    return (end - start) * 1e9 / Double(count)
+}
 
-        var type = "Feature"
-        var geometry: Geometry
-        var properties: Properties
-    }
-
-    var location: Feature
-    var skippedLocations: [Feature]
-    var intermediateLocations: [Feature]
-    var type: String
+/// The median of each, measured in turn.
+func compare(
+    count: Int, reference: () throws -> Int, measured: () throws -> Int
+) async rethrows -> (reference: Double, measured: Double) {
+    let times = try await alternate(
+        rounds: rounds, { try nanoseconds(count, reference) }, { try nanoseconds(count * 10, measured) })
+    return (times.reference.median, times.measured.median)
 }
 
 func makeLocation(seq: UInt64) -> Location {
@@ -63,29 +48,6 @@ func makeLocation(seq: UInt64) -> Location {
     return location
 }
 
-/// The best of several rounds, in ns an operation.
-func measure(count: Int, _ operation: () throws -> Int) rethrows -> Double {
-    var best = Double.infinity
-    var sink = 0
-    for _ in 0..<7 {
-        let start = ContinuousClock.now
-        for _ in 0..<count { sink &+= try operation() }
-        let elapsed = ContinuousClock.now - start
-        best = min(best, Double(elapsed.components.attoseconds) / 1e9 + Double(elapsed.components.seconds) * 1e9)
-    }
-    precondition(sink != 0)
-    return best / Double(count)
-}
-
-func column(_ text: String, _ width: Int) -> String { String(repeating: " ", count: max(0, width - text.count)) + text }
-
-func row(_ name: String, bytes: Int, ours: Double, reference: Double) {
-    let ratio = (reference / ours * 10).rounded() / 10
-    print(
-        name.padding(toLength: 34, withPad: " ", startingAt: 0), column("\(bytes)", 6), column("\(Int(ours))", 9),
-        column("\(Int(reference))", 12), column("\(ratio) ×", 9))
-}
-
 let minimal: Location = {
     var location = Location(coordinate: makeLocation(seq: 0).coordinate, time: UnixTime(1_550_475_950.25))
     location.accuracyHorizontal = 4.1
@@ -99,21 +61,25 @@ let messages = [
     ("every member, 10 skipped", LocationUpdate(location: makeLocation(seq: 10), skipped: (0..<10).map(makeLocation))),
 ]
 
-print("message                             bytes   ours, ns  Foundation, ns    ratio")
+var report = Report()
 for (name, update) in messages {
     let bytes = try LocationCodec.encode(update)
     let data = Data(bytes)
-    let count = 2_000_000 / bytes.count
+    let count = 400_000 / bytes.count
     let encoder = JSONEncoder()
     let decoder = JSONDecoder()
     let codable = try decoder.decode(CodableUpdate.self, from: data)
-
-    let encoding = try measure(count: count * 10) { try LocationCodec.encode(update).count }
-    let encodingReference = try measure(count: count) { try encoder.encode(codable).count }
-    let decoding = try measure(count: count * 10) { try LocationCodec.decode(bytes).skipped.count + 1 }
-    let decodingReference = try measure(count: count) {
-        try decoder.decode(CodableUpdate.self, from: data).skippedLocations.count + 1
+    let encoding = try await compare(
+        count: count, reference: { try encoder.encode(codable).count },
+        measured: { try LocationCodec.encode(update).count })
+    let decoding = try await compare(
+        count: count,
+        reference: { try decoder.decode(CodableUpdate.self, from: data).skippedLocations.count + 1 },
+        measured: { try LocationCodec.decode(bytes).skipped.count + 1 })
+    for (what, cost) in [("encode", encoding), ("decode", decoding)] {
+        report.compare(
+            "location update (\(name), \(bytes.count) bytes): \(what)", reference: cost.reference,
+            measured: cost.measured, "ns", ratio: cost.reference / cost.measured, .atLeast(20))
     }
-    row("encode, \(name)", bytes: bytes.count, ours: encoding, reference: encodingReference)
-    row("decode, \(name)", bytes: bytes.count, ours: decoding, reference: decodingReference)
 }
+if !report.isMet { exit(1) }

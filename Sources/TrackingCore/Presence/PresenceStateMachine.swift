@@ -73,6 +73,8 @@ public struct PresenceStateMachine: Sendable {
     private var isConnected = false
     private var clients: [ClientID: Client] = [:]
     private var presences: [Key: Presence] = [:]
+    /// The keys of ``presences`` by trackable, so that no question about one trackable looks at all of them.
+    private var keys: [TrackableID: Set<Key>] = [:]
     /// Those that were reported as arrived and not yet as left, by session.
     private var present: [Key: [SessionID: Presence]] = [:]
     private var timers = DeadlineQueue<Timer>()
@@ -89,14 +91,19 @@ public struct PresenceStateMachine: Sendable {
 
     /// The members of one kind on a trackable that are present now.
     public func members(of kind: MemberKind, on trackable: TrackableID) -> [Member] {
-        self.present.lazy.filter { $0.key.trackable == trackable && $0.key.kind == kind }.flatMap { key, sessions in
-            sessions.values.map { Member(trackable: trackable, client: key.client, presence: $0) }
+        self.keys[trackable, default: []].lazy.filter { $0.kind == kind }.flatMap { key in
+            (self.present[key] ?? [:]).values.map { Member(trackable: trackable, client: key.client, presence: $0) }
         }
     }
 
     /// Every publisher presence that stands on a trackable, believed or not.
     public func standingPublishers(on trackable: TrackableID) -> [Presence] {
-        self.presences.filter { $0.key.trackable == trackable && $0.key.kind == .publisher }.map(\.value)
+        self.keys[trackable, default: []].filter { $0.kind == .publisher }.compactMap { self.presences[$0] }
+    }
+
+    /// The trackables on which a presence of this client stands, believed or not.
+    public func trackables(of client: ClientID) -> Set<TrackableID> {
+        Set((self.clients[client]?.presences ?? []).map(\.trackable))
     }
 
     /// This side is connected: every known member gets one lease, and every presence until then to be seen again.
@@ -127,6 +134,7 @@ public struct PresenceStateMachine: Sendable {
         guard self.presences[key] != nil || self.presences.count < self.limit else { return [.full(client)] }
         var changes: [Change] = self.clients[client] == nil ? [.watch(client)] : []
         self.presences[key] = presence
+        self.keys[trackable, default: []].insert(key)
         self.timers.remove(.confirmation(key))
         self.clients[client, default: Client()].presences.insert(key)
         if !isRetained {
@@ -187,7 +195,7 @@ public struct PresenceStateMachine: Sendable {
     /// No longer interested in this trackable; forgets its members without a word about them.
     public mutating func forget(_ trackable: TrackableID) -> [Change] {
         var changes: [Change] = []
-        for key in self.presences.keys where key.trackable == trackable {
+        for key in self.keys[trackable, default: []] {
             changes += self.cleared(key)
         }
         return changes.filter { if case .unwatch = $0 { true } else { false } }
@@ -212,6 +220,8 @@ public struct PresenceStateMachine: Sendable {
     private mutating func cleared(_ key: Key) -> [Change] {
         self.timers.remove(.confirmation(key))
         self.presences[key] = nil
+        self.keys[key.trackable]?.remove(key)
+        if self.keys[key.trackable]?.isEmpty == true { self.keys[key.trackable] = nil }
         var changes: [Change] = []
         for session in (self.present[key] ?? [:]).keys {
             changes += self.bury(Ghost(key: key, session: session))

@@ -85,11 +85,14 @@ public struct LocationFilter: Sendable {
         }
     }
 
-    /// An update with `fix` went out at `now`, for the first time or again: it is the reference of the next.
+    /// An update with `fix` went out at `now`: it is the reference of the next.
     public mutating func sent(_ fix: Location, now: MonotonicTime) {
         self.reference = Reference(time: fix.time, coordinate: fix.coordinate)
         self.lastSent = now
     }
+
+    /// The last update went out again at `now`: that ends a silence, and is no new reference.
+    public mutating func repeated(now: MonotonicTime) { self.lastSent = now }
 
     /// The device's clock was set: times before and after cannot be compared, so the next fix is a first one.
     public mutating func clockStepped() { self.reference = nil }

@@ -29,6 +29,10 @@ public struct SessionStateMachine: Sendable {
     /// Whether the own liveness came back on this connection.
     public private(set) var isLivenessConfirmed = false
 
+    /// How often somebody may overwrite the own liveness until the next heartbeat, and be answered at once.
+    public static let answersPerHeartbeat = 4
+
+    private var answersLeft = Self.answersPerHeartbeat
     private var isFirstConnection = true
     private var noted: SessionID?
 
@@ -70,19 +74,26 @@ public struct SessionStateMachine: Sendable {
         self.phase = .offline
     }
 
-    /// Something arrived on the own liveness topic.
+    /// Something arrived on the own liveness topic; `isRetained` when it is the broker's kept copy.
     ///
-    /// - Returns: Whether the own liveness must be published again at once, because a late will of this session stands.
-    public mutating func heardOwn(_ liveness: Liveness?) -> Bool {
+    /// - Returns: Whether the own liveness must be published again at once: something that says offline stands in its
+    ///   place, such as a late will or the goodbye of another program under this client id. Answered
+    ///   ``answersPerHeartbeat`` times between two heartbeats, so that nobody can keep two programs answering each other.
+    public mutating func heardOwn(_ liveness: Liveness?, isRetained: Bool = false) -> Bool {
         switch self.phase {
         case .reading:
             self.phase = .reading(standing: liveness?.session)
             return false
         case .online:
-            guard let liveness, liveness.session == self.session else { return false }
-            if case .offline = liveness.status { return true }
-            if liveness.connection == self.connection { self.isLivenessConfirmed = true }
-            return false
+            if let liveness, case .online = liveness.status {
+                let isOwn = liveness.session == self.session && liveness.connection == self.connection
+                if isOwn { self.isLivenessConfirmed = true }
+                return false
+            }
+            // A kept copy of somebody else's goodbye stood there before the birth that has replaced it.
+            guard !isRetained || liveness?.session == self.session, self.answersLeft > 0 else { return false }
+            self.answersLeft -= 1
+            return true
         case .offline, .takenOver:
             return false
         }
@@ -101,7 +112,7 @@ public struct SessionStateMachine: Sendable {
             self.phase = .takenOver(by: standing)
             return false
         }
-        self.phase = .online(nextHeartbeat: now.advanced(by: self.lease / 2))
+        self.beat(now)
         return true
     }
 
@@ -110,7 +121,12 @@ public struct SessionStateMachine: Sendable {
     /// - Returns: Whether ``birth`` is to be published as a heartbeat.
     public mutating func timerFired(now: MonotonicTime) -> Bool {
         guard case .online(let next) = self.phase, now >= next else { return false }
-        self.phase = .online(nextHeartbeat: now.advanced(by: self.lease / 2))
+        self.beat(now)
         return true
+    }
+
+    private mutating func beat(_ now: MonotonicTime) {
+        self.phase = .online(nextHeartbeat: now.advanced(by: self.lease / 2))
+        self.answersLeft = Self.answersPerHeartbeat
     }
 }

@@ -65,6 +65,13 @@ public struct MQTTConfiguration: Sendable {
         self.client = client
     }
 
+    /// Makes the configuration of a publisher's or subscriber's connection: its client id, and the will that tells everyone
+    /// at once when it dies without a goodbye.
+    public init(endpoints: [MQTTEndpoint], for member: some MemberConfiguration) {
+        self.init(endpoints: endpoints, client: member.client)
+        self.will = { connection in member.will(connection: connection) }
+    }
+
     /// Checks every range.
     ///
     /// - Throws: `invalidConfiguration` that names the value.

@@ -66,6 +66,7 @@ extension MQTTConnection {
         if let acceptance, acceptance.code == 0 {
             let reason = self.reasonOfEnd(result)
             let isGoodbye = result.code == MOSQ_ERR_SUCCESS.rawValue && self.sink.disconnection == 0
+            self.suspectUnanswered(result)
             self.closeLink()
             if isGoodbye { self.perform(self.machine.goodbyeSent(now: self.now)) }
             self.perform(self.machine.connectionLost(reason, now: self.now))
@@ -89,8 +90,8 @@ extension MQTTConnection {
             return .refused(ReasonCode.connectionRefused(code, version: link.attempt.version))
         }
         let host = link.endpoint.host
-        if let error = link.handle?.tls?.verificationError(host: host) { return .unreachable(error) }
-        if let tls = link.handle?.tls, link.isUp || !tls.isEstablished, let complaint = self.sink.complaint {
+        if let error = link.tls?.verificationError(host: host) { return .unreachable(error) }
+        if link.tls != nil, let complaint = self.sink.complaint {
             return .unreachable(TrackingError(.tlsFailed, "no TLS with \(link.endpoint): \(complaint)"))
         }
         if link.isUp {

@@ -1,4 +1,5 @@
 import CMosquitto
+import Glibc
 import TrackingCore
 
 extension MQTTConnection {
@@ -17,7 +18,8 @@ extension MQTTConnection {
     private func continueConnecting(_ handle: MosquittoHandle, _ readiness: Poller.Readiness) -> Bool {
         if !readiness.isDisjoint(with: .failed) {
             let error = godwit_socket_error(handle.descriptor)
-            if error != 0 {
+            // TLS may have left a reason to read before the other side reset the connection.
+            if error != 0, handle.tls == nil || error != ECONNRESET {
                 self.handleEnded(MosquittoResult(MOSQ_ERR_ERRNO.rawValue, systemError: error))
                 return false
             }

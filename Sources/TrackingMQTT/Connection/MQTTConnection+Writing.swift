@@ -24,12 +24,16 @@ extension MQTTConnection {
     func carryOutCommands() {
         guard self.machine.isOnline, let handle = self.link?.handle else { return }
         while let command = self.backlog.first {
+            if self.isHeldForSuspect {
+                guard self.sink.inFlight.isEmpty else { return }
+                self.isHeldForSuspect = false
+            }
             switch command {
             case .publish(let message, let token):
                 guard self.sink.inFlight.publishCount < self.window else { return }
-                self.publish(message, token, on: handle)
+                guard self.publish(message, token, on: handle) else { return }
             case .subscribe(let filters, let token):
-                self.subscribe(filters, token, on: handle)
+                guard self.subscribe(filters, token, on: handle) else { return }
             case .unsubscribe(let filters):
                 try? handle.unsubscribe(filters.filter { MosquittoHandle.isValid(filter: $0) })
             case .close:
@@ -40,37 +44,55 @@ extension MQTTConnection {
         if self.sink.inFlight.isEmpty { self.perform(self.machine.drained(now: self.now)) }
     }
 
-    private func publish(_ message: OutgoingMessage, _ token: TransportToken, on handle: MosquittoHandle) {
+    /// - Returns: Whether it was sent or refused, and not put off.
+    private func publish(_ message: OutgoingMessage, _ token: TransportToken, on handle: MosquittoHandle) -> Bool {
         guard message.payload.count <= WireLimits.maximumPayloadBytes else {
             let error = TrackingError(
                 .payloadTooLarge,
                 "a payload has at most \(WireLimits.maximumPayloadBytes) bytes; this one has \(message.payload.count)")
-            return self.sink.batch.append(.published(token, refusal: error))
+            self.sink.batch.append(.published(token, refusal: error))
+            return true
+        }
+        switch self.sink.suspects.verdict(on: message.topic, now: self.now) {
+        case .send:
+            break
+        case .sendAlone:
+            guard self.sink.inFlight.isEmpty else { return false }
+            self.isHeldForSuspect = true
+        case .refuse(let error):
+            self.sink.batch.append(.published(token, refusal: error))
+            return true
         }
         do throws(MosquittoResult) {
             guard !message.topic.utf8.contains(0) else { throw MosquittoResult(MOSQ_ERR_INVAL.rawValue) }
             let packet = try handle.publish(message)
-            self.sink.inFlight.append(InFlight.Publish(packet: packet, token: token, sent: self.now))
+            self.sink.inFlight.append(
+                InFlight.Publish(packet: packet, token: token, topic: message.topic, sent: self.now))
         } catch {
             self.sink.batch.append(.published(token, refusal: error.refusal(of: "the message")))
         }
+        return true
     }
 
-    private func subscribe(_ filters: [String], _ token: TransportToken, on handle: MosquittoHandle) {
-        let refusals = filters.map { filter -> TrackingError? in
-            MosquittoHandle.isValid(filter: filter)
-                ? nil : TrackingError(.invalidName, "'\(filter.prefix(200))' is not a filter that MQTT allows")
-        }
+    /// - Returns: Whether all of it was sent or refused, and nothing put off.
+    private func subscribe(_ filters: [String], _ token: TransportToken, on handle: MosquittoHandle) -> Bool {
+        if self.split != nil || self.hasSuspect(filters) { return self.subscribeOneByOne(filters, token, on: handle) }
+        let refusals = filters.map { self.refusal(ofFilter: $0) }
         let valid = zip(filters, refusals).filter { $0.1 == nil }.map(\.0)
-        guard !valid.isEmpty else { return self.sink.batch.append(.subscribed(token, refusals: refusals)) }
+        guard !valid.isEmpty else {
+            self.sink.batch.append(.subscribed(token, refusals: refusals))
+            return true
+        }
         do throws(MosquittoResult) {
             let packet = try handle.subscribe(valid)
             self.sink.inFlight.append(
-                InFlight.Subscription(packet: packet, token: token, sent: self.now, refusals: refusals))
+                InFlight.Subscription(
+                    packet: packet, token: token, sent: self.now, refusals: refusals, filters: valid))
         } catch {
             let refusal = error.refusal(of: "the subscription")
             self.sink.batch.append(.subscribed(token, refusals: refusals.map { $0 ?? refusal }))
         }
+        return true
     }
 
     func write(_ readiness: Poller.Readiness) {

@@ -29,13 +29,17 @@ actor MQTTConnection {
     let configuration: MQTTConfiguration
     let outbox: Outbox
     let events: EventQueue
-    let sink = MosquittoSink()
+    let sink: MosquittoSink
 
     var machine: ConnectionStateMachine
     var key = 0
     var now = MonotonicTime(.zero)
     var link: Link?
     var backlog = Backlog()
+    /// What is under way is a suspect, which is sent alone.
+    var isHeldForSuspect = false
+    /// The subscription that is being sent filter by filter.
+    var split: SplitSubscription?
     /// The number of the connection that was last accepted; -1 before the first.
     var connection = -1
     /// How many publishes may be under way on this connection.
@@ -53,11 +57,15 @@ actor MQTTConnection {
     private var isFinished = false
     private var ending: CheckedContinuation<Void, Never>?
 
-    init(configuration: MQTTConfiguration, loop: MQTTEventLoop, outbox: Outbox, events: EventQueue) {
+    init(
+        configuration: MQTTConfiguration, loop: MQTTEventLoop, outbox: Outbox, events: EventQueue,
+        unheard: UnheardPublishes?
+    ) {
         self.configuration = configuration
         self.loop = loop
         self.outbox = outbox
         self.events = events
+        self.sink = MosquittoSink(unheard: unheard)
         var system = SystemRandomNumberGenerator()
         self.machine = ConnectionStateMachine(configuration: configuration.decisions, seed: system.next())
     }
@@ -128,6 +136,8 @@ actor MQTTConnection {
 
     private func becomeDisconnected(_ disconnection: Disconnection) {
         self.backlog.removeAll()
+        self.isHeldForSuspect = false
+        self.split = nil
         self.sink.inFlight.removeAll()
         self.nextKeepAlive = nil
         self.sink.batch.append(.disconnected(disconnection))

@@ -7,6 +7,7 @@ struct InFlight {
     struct Publish {
         let packet: Int32
         let token: TransportToken
+        let topic: String
         let sent: MonotonicTime
     }
 
@@ -16,6 +17,10 @@ struct InFlight {
         let sent: MonotonicTime
         /// One entry a filter: why it was not even sent, or `nil`.
         let refusals: [TrackingError?]
+        /// What was sent.
+        let filters: [String]
+        /// Whether it is one filter of a subscription that is sent one by one.
+        var isPart = false
     }
 
     private var publishes: [Publish?] = []
@@ -33,6 +38,11 @@ struct InFlight {
         return publish.map { min($0, subscription) } ?? subscription
     }
 
+    /// The topics and filters that are not answered.
+    var names: [String] {
+        self.publishes[self.head...].compactMap { $0?.topic } + self.subscriptions.flatMap(\.filters)
+    }
+
     mutating func append(_ publish: Publish) {
         self.publishes.append(publish)
         self.publishCount += 1
@@ -41,7 +51,7 @@ struct InFlight {
     mutating func append(_ subscription: Subscription) { self.subscriptions.append(subscription) }
 
     /// Takes out the publish with this packet id; `nil` when there is none.
-    mutating func takePublish(_ packet: Int32) -> TransportToken? {
+    mutating func takePublish(_ packet: Int32) -> Publish? {
         guard let index = self.publishes[self.head...].firstIndex(where: { $0?.packet == packet }),
             let publish = self.publishes[index]
         else { return nil }
@@ -49,7 +59,7 @@ struct InFlight {
         self.publishCount -= 1
         while self.head < self.publishes.count, self.publishes[self.head] == nil { self.head += 1 }
         self.compact()
-        return publish.token
+        return publish
     }
 
     mutating func takeSubscription(_ packet: Int32) -> Subscription? {

@@ -19,6 +19,15 @@ struct MosquittoResult: Error, Hashable {
         guard code == MOSQ_ERR_SUCCESS.rawValue else { throw MosquittoResult(code) }
     }
 
+    /// Whether the other side ended it, as far as can be told.
+    var isByPeer: Bool {
+        switch self.code {
+        case MOSQ_ERR_SUCCESS.rawValue, MOSQ_ERR_CONN_LOST.rawValue: true
+        case MOSQ_ERR_ERRNO.rawValue: [0, ECONNRESET, EPIPE].contains(self.systemError)
+        default: false
+        }
+    }
+
     /// What happened, in words.
     var text: String {
         switch self.code {

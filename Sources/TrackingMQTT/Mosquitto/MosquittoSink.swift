@@ -21,6 +21,12 @@ final class MosquittoSink {
 
     var batch = InboundBatch()
     var inFlight = InFlight()
+    /// What the broker may close the connection upon; outlives connections.
+    var suspects = SuspectTopics()
+    /// The answer to the last filter that was sent as a part of a subscription: twice optional, `nil` when there is none.
+    var partAnswer: TrackingError??
+    /// Where publishes that reached nobody are noted; `nil` when nobody asks.
+    let unheard: UnheardPublishes?
     var acceptance: Acceptance?
     /// What libmosquitto or the broker gave as the reason of the end.
     private(set) var disconnection: Int32?
@@ -28,9 +34,12 @@ final class MosquittoSink {
     var complaint: String?
     private var lastTopic = ""
 
+    init(unheard: UnheardPublishes?) { self.unheard = unheard }
+
     /// Forgets what belonged to the connection before.
     func reset() {
         self.inFlight.removeAll()
+        self.partAnswer = nil
         self.acceptance = nil
         self.disconnection = nil
         self.complaint = nil
@@ -59,17 +68,24 @@ final class MosquittoSink {
     }
 
     func published(packet: Int32, code: Int32) {
-        guard let token = self.inFlight.takePublish(packet) else { return }
-        self.batch.append(.published(token, refusal: ReasonCode.refusal(code, of: "the message")))
+        guard let publish = self.inFlight.takePublish(packet) else { return }
+        if !self.suspects.isEmpty { self.suspects.answered(publish.topic) }
+        if code == ReasonCode.noMatchingSubscribers { self.unheard?.insert(publish.token) }
+        self.batch.append(.published(publish.token, refusal: ReasonCode.refusal(code, of: "the message")))
     }
 
     func subscribed(packet: Int32, codes: UnsafeBufferPointer<Int32>) {
         guard let subscription = self.inFlight.takeSubscription(packet) else { return }
+        if !self.suspects.isEmpty { for filter in subscription.filters { self.suspects.answered(filter) } }
         var answers = codes.makeIterator()
         let refusals = subscription.refusals.map { refusal -> TrackingError? in
             refusal ?? answers.next().flatMap { ReasonCode.refusal($0, of: "the subscription") }
         }
-        self.batch.append(.subscribed(subscription.token, refusals: refusals))
+        if subscription.isPart {
+            self.partAnswer = .some(refusals[0])
+        } else {
+            self.batch.append(.subscribed(subscription.token, refusals: refusals))
+        }
     }
 
     /// libmosquitto may say so twice for one DISCONNECT: with its reason, and then without.

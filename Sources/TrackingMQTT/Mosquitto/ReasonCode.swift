@@ -3,6 +3,15 @@ import TrackingCore
 
 /// The broker's own reasons, in MQTT 5's numbers, as errors.
 enum ReasonCode {
+    /// A PUBACK's: the broker took the message, and nobody has subscribed to its topic.
+    static let noMatchingSubscribers: Int32 = 0x10
+
+    /// Whether an end may be the broker's answer to something that was sent: it closed without a reason (below 0x80), or
+    /// with one that is not about the time or about others.
+    static func mayBeAnAnswer(_ code: Int32) -> Bool {
+        code < 0x80 || [0x80, 0x81, 0x82, 0x83, 0x87, 0x8F, 0x90, 0x95, 0x99, 0x9A].contains(code)
+    }
+
     /// A CONNACK's code: MQTT 3.1.1 numbers its five from 1.
     static func connectionRefused(_ code: Int32, version: ConnectionStateMachine.Version) -> TrackingError {
         let reason: UInt8 =

@@ -29,28 +29,6 @@ final class TLSContext: @unchecked Sendable {
 
     deinit { godwit_tls_context_free(self.pointer) }
 
-    private static func lastError() -> String {
-        var buffer = [CChar](repeating: 0, count: 256)
-        godwit_tls_error(&buffer, buffer.count)
-        return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-    }
-}
-
-/// One connection's TLS, kept beyond its end so that it can still be asked why it failed. Loop thread only.
-final class TLSConnection {
-    private let pointer: UnsafeMutableRawPointer
-
-    init(_ pointer: UnsafeMutableRawPointer) {
-        godwit_tls_retain(pointer)
-        self.pointer = pointer
-    }
-
-    deinit { godwit_tls_release(self.pointer) }
-
-    var isEstablished: Bool { godwit_tls_is_established(self.pointer) }
-    var wantsWrite: Bool { godwit_tls_wants_write(self.pointer) }
-    var hasPending: Bool { godwit_tls_has_pending(self.pointer) }
-
     /// Why the broker's certificate was not accepted; `nil` when it was, or was not seen.
     func verificationError(host: String) -> TrackingError? {
         let result = godwit_tls_verify_result(self.pointer)
@@ -72,4 +50,26 @@ final class TLSConnection {
             return TrackingError(.tlsFailed, "the certificate of \(host) was not accepted: \(text)")
         }
     }
+
+    private static func lastError() -> String {
+        var buffer = [CChar](repeating: 0, count: 256)
+        godwit_tls_error(&buffer, buffer.count)
+        return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}
+
+/// One connection's TLS. Loop thread only.
+final class TLSConnection {
+    private let pointer: UnsafeMutableRawPointer
+
+    init(_ pointer: UnsafeMutableRawPointer) {
+        godwit_tls_retain(pointer)
+        self.pointer = pointer
+    }
+
+    deinit { godwit_tls_release(self.pointer) }
+
+    var isEstablished: Bool { godwit_tls_is_established(self.pointer) }
+    var wantsWrite: Bool { godwit_tls_wants_write(self.pointer) }
+    var hasPending: Bool { godwit_tls_has_pending(self.pointer) }
 }

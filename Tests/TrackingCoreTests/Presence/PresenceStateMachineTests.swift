@@ -289,4 +289,47 @@ import Testing
         _ = try talk.cleared(.publisher, "d1")
         #expect(talk.machine.standingPublishers(on: try TrackableID("van")) == [])
     }
+
+    /// The shortest of five rounds of 200 questions, each about another of so many trackables.
+    private func timeOfQuestions(among count: Int) throws -> Duration {
+        var machine = PresenceStateMachine()
+        machine.connected(now: MonotonicTime(.zero))
+        let presence = Presence(
+            kind: .publisher, session: try #require(SessionID("a")), connection: 0, lease: .seconds(90),
+            since: UnixTime(1))
+        let ids = try (0..<count).map { try TrackableID("van-\($0)") }
+        for (number, id) in ids.enumerated() {
+            _ = machine.heard(
+                presence, kind: .publisher, on: id, from: try ClientID("d\(number)"), isRetained: false,
+                now: MonotonicTime(.zero))
+        }
+        let rounds = (0..<5).map { _ in
+            ContinuousClock().measure {
+                for id in ids.prefix(200) {
+                    #expect(machine.members(of: .publisher, on: id).count == 1)
+                    #expect(machine.standingPublishers(on: id).count == 1)
+                }
+            }
+        }
+        return rounds.min() ?? .zero
+    }
+
+    @Test func aQuestionAboutOneTrackableDoesNotLookAtAll() throws {
+        let (few, many) = (try self.timeOfQuestions(among: 200), try self.timeOfQuestions(among: 20_000))
+        // Looking at everyone makes it a hundred times as long.
+        #expect(many < few * 10, "\(few) among 200, \(many) among 20,000")
+    }
+
+    @Test func theTrackablesOfAClientAreThoseItsPresencesStandOn() throws {
+        var talk = PresenceConversation()
+        _ = try talk.publisher("d1", "a/0", on: "van")
+        _ = try talk.publisher("d1", "a/0", on: "bike")
+        _ = try talk.publisher("d2", "b/0", on: "van")
+        let d1 = try ClientID("d1")
+        #expect(talk.machine.trackables(of: d1) == [try TrackableID("van"), try TrackableID("bike")])
+        _ = try talk.cleared(.publisher, "d1", on: "van")
+        #expect(talk.machine.trackables(of: d1) == [try TrackableID("bike")])
+        #expect(talk.machine.members(of: .publisher, on: try TrackableID("van")).map(\.client.rawValue) == ["d2"])
+        #expect(talk.machine.trackables(of: try ClientID("d3")).isEmpty)
+    }
 }

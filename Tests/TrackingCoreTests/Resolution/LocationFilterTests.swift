@@ -231,4 +231,15 @@ import Testing
         case .first, .notLive: Issue.record("\(verdict) in the middle of a walk")
         }
     }
+
+    @Test func aRepeatEndsASilenceAndIsNoReference() throws {
+        var filter = self.filter(every: 100_000, moving: 0, silence: .seconds(60))
+        filter.repeated(now: .seconds(60))
+        #expect(filter.silenceDeadline == .seconds(120))
+        #expect(self.verdict(filter, north: 0, at: 61) == .tooSoon)
+        #expect(self.verdict(filter, north: 0, at: 119) == .sent)
+        filter.clockStepped()
+        filter.repeated(now: .seconds(120))
+        #expect(self.verdict(filter, north: 0, at: 121) == .first)
+    }
 }

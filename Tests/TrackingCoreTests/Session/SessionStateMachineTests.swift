@@ -81,8 +81,30 @@ import Testing
     @Test func anOfflineOfItsOwnSessionIsAnsweredAtOnce() throws {
         var machine = try self.announced()
         #expect(machine.heardOwn(SessionStateMachine.goodbye(session: self.mine, connection: 0)) == true)
-        #expect(machine.heardOwn(SessionStateMachine.goodbye(session: self.other, connection: 0)) == false)
-        #expect(machine.heardOwn(nil) == false)
+    }
+
+    @Test func whateverSaysOfflineInItsPlaceIsAnsweredAtOnce() throws {
+        var machine = try self.announced()
+        #expect(machine.heardOwn(SessionStateMachine.goodbye(session: self.other, connection: 0)) == true)
+        #expect(machine.heardOwn(nil) == true)
+        // Another program's life is not: the broker itself decides which of the two stays.
+        #expect(machine.heardOwn(self.online(self.other)) == false)
+    }
+
+    @Test func aKeptGoodbyeOfSomebodyElseStoodThereBefore() throws {
+        var machine = try self.announced()
+        let goodbye = SessionStateMachine.goodbye(session: self.other, connection: 0)
+        #expect(machine.heardOwn(goodbye, isRetained: true) == false)
+    }
+
+    @Test func twoProgramsUnderOneIdDoNotAnswerEachOtherForEver() throws {
+        var machine = try self.announced()
+        let goodbye = SessionStateMachine.goodbye(session: self.other, connection: 0)
+        let answers = (0..<100).count { _ in machine.heardOwn(goodbye) }
+        #expect(answers == SessionStateMachine.answersPerHeartbeat)
+        // The heartbeat repairs it, and is followed by as many answers.
+        #expect(machine.timerFired(now: .seconds(45)) == true)
+        #expect(machine.heardOwn(goodbye) == true)
     }
 
     @Test func anOfflineIsNotAnsweredBeforeTheBirth() throws {
@@ -158,5 +180,19 @@ import Testing
         _ = machine.heardOwn(self.online(self.other))
         _ = machine.heardOwn(nil)
         #expect(machine.settled(now: .seconds(1)) == true)
+    }
+
+    @Test func theWillIsTheGoodbyeOfItsConnectionOnTheOwnTopic() throws {
+        struct Sample: MemberConfiguration {
+            let client: ClientID
+            let session: SessionID
+            let topicRoot: TopicRoot
+        }
+        let sample = Sample(client: try ClientID("c1"), session: self.mine, topicRoot: try TopicRoot("acme/eu"))
+        let will = sample.will(connection: 3)
+        #expect(will.topic == "acme/eu/_clients/c1")
+        #expect(will.isRetained)
+        let goodbye = try MessageCodec.decodeLiveness(will.payload[...])
+        #expect(goodbye == Liveness(status: .offline, session: self.mine, connection: 3))
     }
 }

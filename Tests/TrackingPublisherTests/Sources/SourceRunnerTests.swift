@@ -137,6 +137,20 @@ private final class SourceMailbox: Sendable {
         }
     }
 
+    @Test func withoutATrustedClockTheDateIsMarkedOnTheWay() async throws {
+        let source = ScriptedSource("old", .high, EventLog<String>())
+        let runner = SourceRunner([source], isClockTrusted: { false })
+        try await whileRunning(runner) { log in
+            let old = SourceClock.unix.seconds.rounded() - WeekRollover.period
+            source.order(.fix(old))
+            source.order(.fix(old + 1))
+            try await log.waitForFixes(2)
+            #expect(log.fixes.map(\.time.seconds) == [old, old + 1])
+            #expect(log.fixes.allSatisfy { $0.extra == Array("{\"suspectWeeks\":-1024}".utf8) })
+            #expect(log.notices == [.dateSuspect(source: "old", rollovers: -1)])
+        }
+    }
+
     @Test func theSimulatedCourierFollowsTheResolution() async throws {
         let courier = SimulatedSource(SimulatedSource.Configuration(speedFactor: 20))
         await courier.use(.every(milliseconds: 100, .maximum))

@@ -1,0 +1,45 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+let core = Target.Dependency.product(name: "TrackingCore", package: "godwit")
+let mqtt = Target.Dependency.product(name: "TrackingMQTT", package: "godwit")
+let publisher = Target.Dependency.product(name: "TrackingPublisher", package: "godwit")
+let subscriber = Target.Dependency.product(name: "TrackingSubscriber", package: "godwit")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+
+let package = Package(
+    name: "godwit-benchmarks",
+    platforms: [.macOS(.v26)],
+    dependencies: [
+        .package(name: "godwit", path: ".."),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    ],
+    targets: [
+        .target(name: "CReference", linkerSettings: [.linkedLibrary("mosquitto")]),
+        .target(name: "BenchmarkSupport", swiftSettings: settings),
+        .executableTarget(
+            name: "codec-benchmarks", dependencies: ["BenchmarkSupport", core], swiftSettings: settings),
+        .executableTarget(
+            name: "policy-benchmarks", dependencies: ["BenchmarkSupport", core, publisher], swiftSettings: settings),
+        .executableTarget(
+            name: "transport-benchmarks", dependencies: ["BenchmarkSupport", "CReference", core, mqtt],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "connection-benchmarks", dependencies: ["BenchmarkSupport", core, mqtt], swiftSettings: settings),
+        .executableTarget(
+            name: "tracking-benchmarks",
+            dependencies: ["BenchmarkSupport", "CReference", core, mqtt, publisher, subscriber, logging],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "agent-benchmarks", dependencies: ["BenchmarkSupport", core, mqtt], swiftSettings: settings),
+    ],
+    swiftLanguageModes: [.v6]
+)

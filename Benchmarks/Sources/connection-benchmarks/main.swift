@@ -1,0 +1,125 @@
+// What an idle connection keeps in memory, the kernel's share included: 2,000 of one process, all on one I/O thread, each
+// with one subscription.
+
+import BenchmarkSupport
+import Glibc
+import TrackingCore
+import TrackingMQTT
+
+let connections = 2_000
+
+/// Descriptors for them: a socket and libmosquitto's two each.
+func raiseDescriptorLimit() throws {
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    let needed = rlim_t(connections * 3 + 200)
+    guard limit.rlim_max >= needed else {
+        throw BenchmarkError(
+            "\(needed) open files are needed, and the limit is \(limit.rlim_max): ulimit -Hn \(needed)")
+    }
+    limit.rlim_cur = max(limit.rlim_cur, needed)
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+}
+
+/// Memory in KiB.
+struct Memory {
+    /// What the process itself wrote to.
+    var anonymous = KernelFiles.kibibytes("RssAnon", in: "/proc/self/status")
+    /// The kernel's tables for it.
+    var pageTables = KernelFiles.kibibytes("VmPTE", in: "/proc/self/status")
+    /// The kernel's objects that a socket is made of, of everyone.
+    var sockets = Memory.socketObjects()
+    /// The buffers of all TCP sockets, in pages.
+    var socketBuffers = Memory.socketBufferPages() * Double(sysconf(Int32(_SC_PAGESIZE))) / 1_024
+
+    /// Each socket, its inode, directory entry and file, and what epoll and the security modules note of it. A line of
+    /// slabinfo is: name, objects in use, objects there are, bytes of each …
+    private static func socketObjects() -> Double {
+        let names: Set<Substring> = [
+            "TCP", "sock_inode_cache", "dentry", "filp", "eventpoll_epi", "eventpoll_pwq", "ep_head", "lsm_file_cache",
+        ]
+        let lines = KernelFiles.read("/proc/slabinfo").split(separator: "\n").map { $0.split(separator: " ") }
+        return lines.reduce(0) { sum, line in
+            guard line.count > 3, names.contains(line[0]), let count = Double(line[2]), let size = Double(line[3])
+            else {
+                return sum
+            }
+            return sum + count * size / 1_024
+        }
+    }
+
+    private static func socketBufferPages() -> Double {
+        for line in KernelFiles.read("/proc/net/sockstat").split(separator: "\n") where line.hasPrefix("TCP:") {
+            return line.split(separator: " ").last.flatMap { Double($0) } ?? 0
+        }
+        return 0
+    }
+}
+
+func makeTransport(_ number: Int, port: Int) throws -> MQTTTransport {
+    let configuration = MQTTConfiguration(
+        endpoints: [MQTTEndpoint(host: "127.0.0.1", port: port)], client: try ClientID("idle-\(number)"))
+    return try MQTTTransport(configuration: configuration)
+}
+
+/// Reads what happens: subscribes, says once that it has, and stays.
+func read(_ transport: MQTTTransport, _ number: Int, ready: AsyncStream<Void>.Continuation) async {
+    for await batch in transport.events { react(batch, transport, number, ready) }
+}
+
+/// Apart, so that no event is kept in the task that waits.
+func react(
+    _ batch: [TransportEvent], _ transport: MQTTTransport, _ number: Int, _ ready: AsyncStream<Void>.Continuation
+) {
+    for event in batch {
+        switch event {
+        case .connected: transport.send([.subscribe(["tracking/idle-\(number)"], 1)])
+        case .subscribed: ready.yield()
+        case .disconnected(let disconnection):
+            if let reason = disconnection.reason { print("connection \(number): \(reason)") }
+        case .received, .published: break
+        }
+    }
+}
+
+/// Makes `count` connections and returns memory before and after.
+func measure(_ count: Int, port: Int) async throws -> (before: Memory, after: Memory) {
+    let (readiness, ready) = AsyncStream.makeStream(of: Void.self)
+    return try await withThrowingDiscardingTaskGroup { group in
+        var arrivals = readiness.makeAsyncIterator()
+        var before: Memory?
+        for number in 0...count {
+            let transport = try makeTransport(number, port: port)
+            group.addTask { await transport.run() }
+            group.addTask { await read(transport, number, ready: ready) }
+            // One after the other, so that the broker's queue of those who come never overflows.
+            _ = await arrivals.next()
+            // The first brought what is there once: the loop's thread and buffers.
+            if before == nil { before = Memory() }
+        }
+        try await Task.sleep(for: .seconds(2))
+        let after = Memory()
+        group.cancelAll()
+        return (before ?? after, after)
+    }
+}
+
+guard access("/proc/slabinfo", R_OK) == 0 else {
+    throw BenchmarkError("what the kernel keeps for a socket stands in /proc/slabinfo, which only root may read")
+}
+try raiseDescriptorLimit()
+let broker = try Broker()
+let (before, after) = try await measure(connections, port: broker.port)
+let each = { (amount: Double) in amount / Double(connections) }
+let anonymous = each(after.anonymous - before.anonymous)
+let tables = each(after.pageTables - before.pageTables)
+// The broker is on this machine: half of what the kernel made are its ends of the connections.
+let kernel = each(after.sockets - before.sockets + after.socketBuffers - before.socketBuffers) / 2
+
+var report = Report()
+report.measure("idle connection: the process's anonymous memory", anonymous, "KiB")
+report.measure("idle connection: the kernel's objects, buffers and page tables", kernel + tables, "KiB")
+report.measure(
+    "idle connection of \(connections) on one I/O thread, all together", anonymous + tables + kernel, "KiB", .atMost(12)
+)
+if !report.isMet { exit(1) }

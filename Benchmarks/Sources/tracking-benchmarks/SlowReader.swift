@@ -1,0 +1,92 @@
+import BenchmarkSupport
+import TrackingCore
+import TrackingMQTT
+import TrackingSubscriber
+
+/// What came of it: the fast reader's latencies a round, in microseconds, and the slow one's memory in MiB.
+struct Readers {
+    var alone: [[Double]] = []
+    var beside: [[Double]] = []
+    var full = 0.0
+    var again = 0.0
+}
+
+/// Two subscribers in one process, on one I/O thread, watch the same van. One reads its stream, the other holds its own and
+/// does not: it is filled to its limit before each round.
+func slowReaderBesideFastOne(rounds: Int, fixes: Int) async throws -> Readers {
+    var readers = Readers()
+    for _ in 0..<rounds {
+        readers.alone.append(try await roundTrip(fixes))
+        let (beside, full, again) = try await roundTripBesideSlow(fixes)
+        readers.beside.append(beside)
+        readers.full = max(readers.full, full)
+        readers.again = max(readers.again, again)
+    }
+    return readers
+}
+
+/// What a stream keeps for a reader that does not keep up.
+private let streamLimit = 65_536
+
+private func roundTripBesideSlow(_ count: Int) async throws -> (latencies: [Double], full: Double, again: Double) {
+    let publisher = try makePublisher(van)
+    let watcher = try makeSubscriber("watcher")
+    let slow = try makeSubscriber("slow")
+    return try await running(publisher, watcher, slow) {
+        let before = anonymousMemory()
+        // Held, and never read.
+        let unread = slow.events
+        slow.watch(van)
+        let once = try await flood(slow, streamLimit, round: 1)
+        let twice = try await flood(slow, streamLimit, round: 2)
+        let updates = watcher.locations(of: van)
+        try await bringOnline(publisher, watcher)
+        let beside = await latencies(of: count, from: publisher, to: updates)
+        return withExtendedLifetime(unread) { (beside, once - before, twice - once) }
+    }
+}
+
+/// Publishes `count` updates of another trackable that `slow` watches, waits until it was told all of them, and returns the
+/// process's memory then.
+private func flood(
+    _ slow: AssetSubscriber<MQTTTransport>, _ count: Int, round: Int
+) async throws -> Double {
+    let id = try TrackableID("flood")
+    let topic = TopicRoot.standard.path(.location(id))
+    let arrivals = slow.locations(of: id)
+    slow.watch(id)
+    let transport = try makeTransport(try ClientID("flood-box"))
+    async let running: Void = transport.run()
+    async let arrived: Void = {
+        for await received in arrivals where received.update.location.seq == UInt64(round * count) { break }
+    }()
+    var sent = 0
+    var answered = 0
+    for await batch in transport.events {
+        var room = 0
+        for event in batch {
+            switch event {
+            case .connected: room = 400
+            case .published: (answered, room) = (answered + 1, room + 1)
+            case .received, .subscribed, .disconnected: break
+            }
+        }
+        let next = min(count, sent + room)
+        transport.send(
+            try (sent..<next).map { number in
+                var location = sampleLocation(0)
+                location.seq = UInt64((round - 1) * count + number + 1)
+                location.stream = StreamID("flood")
+                let payload = try LocationCodec.encode(LocationUpdate(location: location))
+                return .publish(
+                    OutgoingMessage(topic: topic, payload: payload, isRetained: false), TransportToken(number))
+            })
+        sent = next
+        if answered == count { transport.send([.close(within: .seconds(1))]) }
+    }
+    await running
+    await arrived
+    return anonymousMemory()
+}
+
+private func anonymousMemory() -> Double { KernelFiles.kibibytes("RssAnon", in: "/proc/self/status") / 1_024 }

@@ -1,0 +1,93 @@
+import ArgumentParser
+import FoundationEssentials
+private import Yams
+
+/// A YAML file of options: keys, their values, and the lines they stand on.
+public struct ConfigurationFile: Sendable {
+    /// A key with its value.
+    struct Entry: Sendable {
+        let key: String
+        let value: Value
+        /// From 1; `nil` where the parser does not know.
+        let line: Int?
+    }
+
+    /// A value, with scalars as they were written.
+    indirect enum Value: Sendable {
+        case text(String)
+        case nothing
+        case list([Value])
+        case mapping([Entry])
+
+        /// What a flag is set to; `nil` when this is neither true nor false.
+        var flag: Bool? {
+            guard case .text(let text) = self else { return nil }
+            switch text.lowercased() {
+            case "true", "yes", "on": return true
+            case "false", "no", "off": return false
+            default: return nil
+            }
+        }
+
+        /// The one text; `nil` when this is a list, a mapping or nothing.
+        var text: String? { if case .text(let text) = self { text } else { nil } }
+    }
+
+    /// Where it was read.
+    public let path: String
+    let entries: [Entry]
+
+    /// Reads a file.
+    ///
+    /// - Throws: ``ConfigurationFileError`` when it cannot be read, `ValidationError` when it is no mapping in YAML.
+    public init(path: String) throws {
+        self.path = path
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw ConfigurationFileError.unreadable(path)
+        }
+        let root: Node?
+        do { root = try Yams.compose(yaml: String(decoding: data, as: UTF8.self)) } catch {
+            throw ValidationError("'\(path)' is not YAML: \(error)")
+        }
+        switch root.map(Self.value) {
+        case nil, .nothing: self.entries = []
+        case .mapping(let entries): self.entries = entries
+        case .text, .list:
+            throw ValidationError("'\(path)' must be a mapping of keys to values, such as 'broker: mqtt://host'")
+        }
+    }
+
+    subscript(key: String) -> Entry? { self.entries.first { $0.key == key } }
+
+    /// Names a key and where it stands, for what is wrong with it.
+    func place(_ entry: Entry) -> String {
+        "'\(self.path)'" + (entry.line.map { ", line \($0)" } ?? "") + ": the key '\(entry.key)'"
+    }
+
+    private static func value(_ node: Node) -> Value {
+        switch node {
+        case .scalar(let scalar): node.null == nil ? .text(scalar.string) : .nothing
+        case .sequence(let sequence): .list(sequence.map(self.value))
+        case .mapping(let mapping):
+            .mapping(
+                mapping.map { key, value in
+                    Entry(key: key.string ?? "", value: self.value(value), line: key.mark?.line)
+                })
+        case .alias: .nothing  // resolved by the parser; it never hands one out
+        }
+    }
+}
+
+/// A configuration file that is not there or cannot be read: exit code 66.
+public enum ConfigurationFileError: Error, CustomStringConvertible {
+    /// The file's path.
+    case unreadable(String)
+
+    /// What, where and what to do.
+    public var description: String {
+        switch self {
+        case .unreadable(let path):
+            "the configuration file '\(path)' cannot be read; check the path and its permissions"
+        }
+    }
+}

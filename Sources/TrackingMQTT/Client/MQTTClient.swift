@@ -1,0 +1,298 @@
+public import TrackingCore
+
+/// What the broker made of a message that it took.
+public enum PublishReason: Hashable, Sendable {
+    /// It is responsible for the message now.
+    case success
+    /// The same, and nobody has subscribed to the topic; only MQTT 5 says so.
+    case noMatchingSubscribers
+}
+
+/// An MQTT client in calls: publish and wait for the broker's answer, subscribe and read.
+///
+///     let client = try MQTTClient(configuration: configuration)
+///     async let running: Void = client.run()
+///     try await client.publish(message)
+///     try await client.withSubscription(to: ["tracking/+"]) { messages in
+///         for try await message in messages { … }
+///     }
+///
+/// It is an actor on the thread of its event loop, over an ``MQTTTransport``: that one is for who handles thousands of
+/// messages a second, and tells connections and losses too.
+///
+/// A subscription that is not read holds the broker back, at the limits of its ``MQTTConfiguration``, and loses nothing.
+/// Answers come behind messages on the same connection: while one is awaited, up to twice the limits are kept.
+public actor MQTTClient {
+    private enum Link {
+        /// No attempt to connect has come to an end since the last connection.
+        case pending
+        case up
+        case down(TrackingError)
+        case ended
+    }
+
+    /// Its executor: the thread of the event loop.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
+
+    let loop: MQTTEventLoop
+    private let transport: MQTTTransport
+    private let limits: MQTTConfiguration.Limits
+    private let unheard = UnheardPublishes()
+    private var link = Link.pending
+    private var isClosing = false
+    private var lastToken: TransportToken = 0
+    private var outcomes: [TransportToken: CheckedContinuation<TrackingError?, Never>] = [:]
+    private var waitingForLink: [TransportToken: CheckedContinuation<Void, Never>] = [:]
+    private var inboxes: [TransportToken: MessageInbox] = [:]
+    private var resubscriptions: [TransportToken: TransportToken] = [:]
+    private var gate: CheckedContinuation<Void, Never>?
+
+    /// Makes a client; it connects when it is run.
+    ///
+    /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a certificate file, with the value's name.
+    public init(configuration: MQTTConfiguration, loop: MQTTEventLoop = .shared) throws(TrackingError) {
+        self.loop = loop
+        self.limits = configuration.limits
+        self.transport = try MQTTTransport(configuration: configuration, loop: loop, unheard: self.unheard)
+    }
+
+    /// Connects and stays connected until ``close(within:)``, or until the task is cancelled, which says goodbye without
+    /// waiting for answers. Call it once.
+    public func run() async {
+        await withTaskCancellationHandler {
+            async let running: Void = self.transport.run()
+            for await events in self.transport.events {
+                for event in events { self.take(event) }
+                await self.waitForRoom()
+            }
+            await running
+        } onCancel: {
+            self.loop.call { self.assumeIsolated { $0.beginClosing() } }
+        }
+        self.end()
+    }
+
+    /// Has ``run()`` say goodbye once everything sent before is answered, or `limit` has passed, and return. What comes
+    /// meanwhile for a subscription that is full is dropped.
+    public func close(within limit: Duration) {
+        self.beginClosing()
+        self.transport.send([.close(within: limit)])
+    }
+
+    /// How many messages came for subscriptions and were not read; those on their way from the connection not counted.
+    public var waitingMessages: Int { self.inboxes.values.reduce(0) { $0 + $1.messages.count } }
+
+    // MARK: - Publishing
+
+    /// Publishes at QoS 1 and returns the broker's answer. Waits for the first connection, or the next one; not while the
+    /// broker cannot be reached.
+    ///
+    /// - Throws: The broker's refusal, with its reason; why there is no connection; `connectionLost` when it was lost before
+    ///   the answer came, so that the message may have been taken or not; `stopped` after the end or a cancellation.
+    @discardableResult
+    public func publish(_ message: OutgoingMessage) async throws(TrackingError) -> PublishReason {
+        try await self.waitForLink()
+        let token = self.nextToken()
+        if let error = await self.outcome(of: token, .publish(message, token)) { throw error }
+        return self.unheard.remove(token) ? .noMatchingSubscribers : .success
+    }
+
+    // MARK: - Subscribing
+
+    /// Subscribes at QoS 1, hands `body` the messages, and unsubscribes when it is done. After a lost connection the
+    /// subscription is made again by itself. A message goes to each subscription that it matches.
+    ///
+    /// - Parameter filters: Topic filters; those of a shared subscription begin with `$share/`.
+    /// - Throws: The broker's refusal of a filter; why there is no connection, as for ``publish(_:)``; what `body` throws.
+    public nonisolated func withSubscription<Value>(
+        to filters: [String], _ body: (MQTTMessages) async throws -> Value
+    ) async throws -> Value {
+        let messages = try await self.subscribe(to: filters)
+        do {
+            let value = try await body(messages)
+            await self.unsubscribe(messages.id)
+            return value
+        } catch {
+            await self.unsubscribe(messages.id)
+            throw error
+        }
+    }
+
+    private func subscribe(to filters: [String]) async throws(TrackingError) -> MQTTMessages {
+        try await self.waitForLink()
+        let token = self.nextToken()
+        // What stands may come before the answer.
+        self.inboxes[token] = MessageInbox(filters: filters)
+        if let error = await self.outcome(of: token, .subscribe(filters, token)) {
+            self.unsubscribe(token)
+            throw error
+        }
+        self.inboxes[token]?.isGranted = true
+        return MQTTMessages(client: self, id: token)
+    }
+
+    private func unsubscribe(_ id: TransportToken) {
+        guard let inbox = self.inboxes.removeValue(forKey: id) else { return }
+        inbox.waiter?.resume()
+        let others = Set(self.inboxes.values.flatMap(\.filters))
+        let alone = inbox.filters.filter { !others.contains($0) }
+        if !alone.isEmpty { self.transport.send([.unsubscribe(alone)]) }
+        self.openGate()
+    }
+
+    /// The messages that came for a subscription since the last call; waits for some where there are none.
+    ///
+    /// - Returns: `nil` at the end, or when the task is cancelled, which loses nothing.
+    func messages(of id: TransportToken) async throws(TrackingError) -> [IncomingMessage]? {
+        while let inbox = self.inboxes[id] {
+            if !inbox.messages.isEmpty {
+                defer { self.openGate() }
+                return self.inboxes[id]?.take()
+            }
+            if let failure = inbox.failure { throw failure }
+            if inbox.isEnded || Task.isCancelled { return nil }
+            precondition(inbox.waiter == nil, "the messages of a subscription are for one task")
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { self.inboxes[id]?.waiter = $0 }
+            } onCancel: {
+                self.loop.call { self.assumeIsolated { $0.inboxes[id]?.wake() } }
+            }
+        }
+        return nil
+    }
+
+    // MARK: - Waiting
+
+    private func nextToken() -> TransportToken {
+        self.lastToken += 1
+        return self.lastToken
+    }
+
+    private func waitForLink() async throws(TrackingError) {
+        while true {
+            if self.isClosing || Task.isCancelled { throw TrackingError(.stopped, "the client was closed") }
+            switch self.link {
+            case .up: return
+            case .down(let error): throw error
+            case .ended: throw TrackingError(.stopped, "the client was closed")
+            case .pending: break
+            }
+            let token = self.nextToken()
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { self.waitingForLink[token] = $0 }
+            } onCancel: {
+                self.loop.call { self.assumeIsolated { $0.waitingForLink.removeValue(forKey: token)?.resume() } }
+            }
+        }
+    }
+
+    /// Sends a command and waits for its answer: `nil` or why not.
+    private func outcome(of token: TransportToken, _ command: TransportCommand) async -> TrackingError? {
+        self.openGate()
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                self.outcomes[token] = continuation
+                self.transport.send([command])
+            }
+        } onCancel: {
+            self.loop.call {
+                let error = TrackingError(.stopped, "the wait for the broker's answer was cancelled")
+                self.assumeIsolated { $0.outcomes.removeValue(forKey: token)?.resume(returning: error) }
+            }
+        }
+    }
+
+    /// Holds reading back while a subscription is full; not while an answer is awaited that comes behind its messages.
+    private func waitForRoom() async {
+        while !self.isClosing, self.isFull(times: 1) {
+            if self.isFull(times: 2), !self.outcomes.isEmpty {
+                let error = TrackingError(
+                    .refused, "the broker's answer is behind messages of a subscription that is not read")
+                self.failOutcomes(error)
+            }
+            if !self.outcomes.isEmpty { return }
+            await withCheckedContinuation { self.gate = $0 }
+        }
+    }
+
+    private func isFull(times: Int) -> Bool {
+        self.inboxes.values.contains {
+            $0.messages.count >= self.limits.waitingEvents * times || $0.bytes >= self.limits.waitingBytes * times
+        }
+    }
+
+    private func openGate() {
+        self.gate?.resume()
+        self.gate = nil
+    }
+
+    // MARK: - What happens
+
+    private func take(_ event: TransportEvent) {
+        switch event {
+        case .connected:
+            self.link = .up
+            self.subscribeAgain()
+            self.wakeLinkWaiters()
+        case .disconnected(let end):
+            let error = end.reason ?? TrackingError(.stopped, "the client was closed")
+            self.link = end.retry == nil ? .ended : end.lasted == nil ? .down(error) : .pending
+            self.failOutcomes(end.lasted == nil ? error : Self.lost(error))
+            self.resubscriptions = [:]
+            self.wakeLinkWaiters()
+        case .received(let message):
+            for id in self.inboxes.keys where self.inboxes[id]?.matches(message.topic) == true {
+                if !self.isClosing || !self.isFull(times: 2) { self.inboxes[id]?.append(message) }
+            }
+        case .published(let token, let refusal):
+            guard let continuation = self.outcomes.removeValue(forKey: token) else {
+                _ = self.unheard.remove(token)
+                return
+            }
+            continuation.resume(returning: refusal)
+        case .subscribed(let token, let refusals):
+            let refusal = refusals.lazy.compactMap { $0 }.first
+            self.outcomes.removeValue(forKey: token)?.resume(returning: refusal)
+            if let id = self.resubscriptions.removeValue(forKey: token), let refusal { self.inboxes[id]?.fail(refusal) }
+        }
+    }
+
+    private func subscribeAgain() {
+        for (id, inbox) in self.inboxes where inbox.isGranted && inbox.failure == nil {
+            let token = self.nextToken()
+            self.resubscriptions[token] = id
+            self.transport.send([.subscribe(inbox.filters, token)])
+        }
+    }
+
+    private func wakeLinkWaiters() {
+        let waiters = self.waitingForLink.values
+        self.waitingForLink = [:]
+        for waiter in waiters { waiter.resume() }
+    }
+
+    private func failOutcomes(_ error: TrackingError) {
+        let outcomes = self.outcomes.values
+        self.outcomes = [:]
+        for outcome in outcomes { outcome.resume(returning: error) }
+    }
+
+    private static func lost(_ error: TrackingError) -> TrackingError {
+        TrackingError(
+            .connectionLost, "the connection was lost before the broker answered: \(error.message)",
+            reasonCode: error.reasonCode)
+    }
+
+    private func beginClosing() {
+        self.isClosing = true
+        self.openGate()
+        self.wakeLinkWaiters()
+    }
+
+    private func end() {
+        self.beginClosing()
+        self.link = .ended
+        self.failOutcomes(TrackingError(.stopped, "the client was closed"))
+        for id in self.inboxes.keys { self.inboxes[id]?.end() }
+    }
+}

@@ -1,0 +1,12 @@
+import Synchronization
+import TrackingCore
+
+/// The publishes that the broker took though nobody has subscribed to their topic, until somebody asks.
+final class UnheardPublishes: Sendable {
+    private let tokens = Mutex<Set<TransportToken>>([])
+
+    func insert(_ token: TransportToken) { self.tokens.withLock { _ = $0.insert(token) } }
+
+    /// - Returns: Whether it was one of them; it is forgotten.
+    func remove(_ token: TransportToken) -> Bool { self.tokens.withLock { $0.remove(token) != nil } }
+}

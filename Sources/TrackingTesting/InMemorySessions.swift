@@ -1,0 +1,160 @@
+import TrackingCore
+
+/// Everything an ``InMemoryBroker`` knows, and what it makes of what its clients do. Under the broker's lock.
+struct InMemorySessions {
+    private struct Connection {
+        let client: InMemoryBroker.Client
+        let number: Int
+        let will: OutgoingMessage?
+        var filters: [TopicPattern] = []
+    }
+
+    private struct Retained {
+        let message: OutgoingMessage
+        let deadline: ContinuousClock.Instant?
+    }
+
+    /// Topics that a client may not write.
+    var refusedTopics: [ClientID: Set<String>] = [:]
+    private var kept: [String: Retained] = [:]
+    private var connections: [ClientID: Connection] = [:]
+    /// Whose turn it is in each shared subscription.
+    private var turns: [String: Int] = [:]
+
+    mutating func forgetRetained() { self.kept = [:] }
+
+    func retained(_ topic: String) -> [UInt8]? { self.kept[topic]?.message.payload }
+
+    // MARK: - Connections
+
+    mutating func accept(_ client: InMemoryBroker.Client, number: Int, will: OutgoingMessage?) {
+        // Two clients of one name kick each other out for ever, about once a second. Mosquitto closes without a reason.
+        let error = TrackingError(.connectionLost, "the broker closed the connection")
+        self.end(client.id, reason: error, retry: .seconds(1))?.comeBack(after: .seconds(1))
+        self.connections[client.id] = Connection(client: client, number: number, will: will)
+        client.tell(.connected(connection: number, sessionPresent: false))
+    }
+
+    /// Ends a connection without a goodbye.
+    ///
+    /// - Returns: The client that had it.
+    @discardableResult
+    mutating func end(_ id: ClientID, reason: TrackingError, retry: Duration) -> InMemoryBroker.Client? {
+        guard let connection = self.connections.removeValue(forKey: id) else { return nil }
+        connection.client.tell(.disconnected(Disconnection(reason: reason, retry: retry, lasted: .zero)))
+        if let will = connection.will { self.route(will) }
+        return connection.client
+    }
+
+    /// An orderly end, of which no will tells.
+    mutating func close(_ client: InMemoryBroker.Client) {
+        guard client.beginClosing() else { return }
+        if self.connections[client.id]?.client === client { self.connections[client.id] = nil }
+        client.tell(.disconnected(Disconnection(reason: nil, retry: nil, lasted: .zero)))
+        client.finish()
+    }
+
+    // MARK: - Commands
+
+    mutating func carryOut(_ commands: [TransportCommand], of client: InMemoryBroker.Client, on number: Int) {
+        for command in commands {
+            if case .close = command { return self.close(client) }
+            guard let connection = self.connections[client.id], connection.client === client,
+                connection.number == number
+            else { continue }
+            self.carryOut(command, of: client)
+        }
+    }
+
+    private mutating func carryOut(_ command: TransportCommand, of client: InMemoryBroker.Client) {
+        switch command {
+        case .publish(let message, let token):
+            let refusal = self.refusal(of: message, from: client.id)
+            if refusal == nil { self.route(message) }
+            client.tell(.published(token, refusal: refusal))
+        case .subscribe(let filters, let token):
+            let patterns = filters.map { TopicPattern($0) }
+            let refusals = zip(filters, patterns).map { filter, pattern in
+                pattern == nil ? TrackingError(.invalidName, "'\(filter)' is not a filter that MQTT allows") : nil
+            }
+            // Mosquitto answers before it sends what stands; a second answer shows that it was sent.
+            client.tell(.subscribed(token, refusals: refusals))
+            for pattern in patterns.compactMap({ $0 }) { self.subscribe(client, pattern) }
+        case .unsubscribe(let filters):
+            let patterns = filters.compactMap { TopicPattern($0) }
+            self.connections[client.id]?.filters.removeAll { patterns.contains($0) }
+        case .close:
+            break  // carried out before
+        }
+    }
+
+    private func refusal(of message: OutgoingMessage, from client: ClientID) -> TrackingError? {
+        if message.payload.count > WireLimits.maximumPayloadBytes {
+            return TrackingError(
+                .payloadTooLarge, "a payload has at most \(WireLimits.maximumPayloadBytes) bytes")
+        }
+        if !TopicPattern.isTopic(message.topic) {
+            return TrackingError(.invalidName, "the message has a name that MQTT does not allow")
+        }
+        if self.refusedTopics[client]?.contains(message.topic) == true {
+            return TrackingError(.notAuthorized, "the broker's rules forbid this topic", reasonCode: 0x87)
+        }
+        return nil
+    }
+
+    /// What stands is sent for each subscription, one that is made again too; as Mosquitto does, also for a shared one.
+    private mutating func subscribe(_ client: InMemoryBroker.Client, _ pattern: TopicPattern) {
+        if self.connections[client.id]?.filters.contains(pattern) == false {
+            self.connections[client.id]?.filters.append(pattern)
+        }
+        let now = ContinuousClock.now
+        self.kept = self.kept.filter { $0.value.deadline.map { $0 > now } ?? true }
+        for kept in self.kept.values where pattern.matches(kept.message.topic) {
+            var message = kept.message
+            if let deadline = kept.deadline { message.properties.expiry = (deadline - now).roundedUp }
+            Self.deliver(message, to: client, isRetained: true)
+        }
+    }
+
+    // MARK: - Messages
+
+    private mutating func route(_ message: OutgoingMessage) {
+        if message.isRetained {
+            let deadline = message.properties.expiry.map { ContinuousClock.now + $0 }
+            self.kept[message.topic] =
+                message.payload.isEmpty ? nil : Retained(message: message, deadline: deadline)
+        }
+        var groups: [String: [InMemoryBroker.Client]] = [:]
+        for (_, connection) in self.connections.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            let matching = connection.filters.filter { $0.matches(message.topic) }
+            for pattern in matching where pattern.group != nil {
+                groups[pattern.text, default: []].append(connection.client)
+            }
+            // Once, however many of a client's subscriptions match.
+            if matching.contains(where: { $0.group == nil }) {
+                Self.deliver(message, to: connection.client, isRetained: false)
+            }
+        }
+        for (group, members) in groups {
+            let turn = self.turns[group, default: 0]
+            self.turns[group] = turn + 1
+            Self.deliver(message, to: members[turn % members.count], isRetained: false)
+        }
+    }
+
+    private static func deliver(_ message: OutgoingMessage, to client: InMemoryBroker.Client, isRetained: Bool) {
+        client.tell(
+            .received(
+                IncomingMessage(
+                    topic: message.topic, payload: message.payload[...], isRetained: isRetained,
+                    properties: message.properties)))
+    }
+}
+
+extension Duration {
+    /// As whole seconds.
+    fileprivate var roundedUp: Duration {
+        let (seconds, rest) = self.components
+        return .seconds(rest > 0 ? seconds + 1 : seconds)
+    }
+}

@@ -1,0 +1,92 @@
+import ArgumentParser
+import Foundation
+import Testing
+
+@testable import GodwitOptions
+@testable import godwit
+@testable import godwit_agent
+
+/// Every option of both programs means the same on the command line, in the environment and in the file.
+@Suite struct OptionTableTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        let option: String
+        /// `nil` for a flag.
+        let value: String?
+        var testDescription: String { self.option }
+    }
+
+    private static let broker: [(String, String?)] = [
+        ("broker", "mqtts://me@broker.example.org"), ("password-file", "/etc/godwit/password"), ("password", "a,b"),
+        ("client-id", "box-1"), ("topic-root", "acme/eu"), ("ca", "/etc/ca.crt"), ("cert", "/etc/me.crt"),
+        ("key", "/etc/me.key"), ("fail-fast", nil), ("log-level", "debug"),
+    ]
+
+    static let run = Self.rows(
+        Self.broker + [
+            ("trackable", "order:17, left"), ("source", "nmea:/dev/ttyS1#accuracy=LOW,cycle=keep"), ("speed", "2"),
+            ("default-resolution", "LOW/60000/0"), ("sensor-resolution", "HIGH/1000/0"), ("raw", nil),
+            ("battery", "fixed:55"), ("destination", "-33.9,18.4"), ("proximity", "500"), ("arrival", "120"),
+            ("resolution", "HIGH/1000/1"), ("resolution-far", "LOW/60000/100"),
+            ("resolution-far-watched", "BALANCED/10000/20"), ("resolution-near", "BALANCED/10000/20"),
+            ("resolution-near-watched", "HIGH/1000/1"), ("battery-threshold", "20"), ("low-battery-multiplier", "2.5"),
+            ("floor", "HIGH/1000/0"), ("filter", "either"), ("maximum-silence", "90"),
+        ])
+
+    static let watch = Self.rows(
+        Self.broker + [
+            ("all", nil), ("format", "geojson"), ("resolution", "HIGH/1000/1"), ("silent", nil), ("count", "3"),
+            ("timeout", "4.5"), ("skipped", nil),
+        ])
+
+    private static func rows(_ pairs: [(String, String?)]) -> [Row] { pairs.map(Row.init) }
+
+    @Test func theTablesHaveEveryOption() throws {
+        for (rows, command) in [(Self.run, Run.self as any ParsableCommand.Type), (Self.watch, Watch.self)] {
+            let options = try LayeredArguments.options(of: command).map(\.name).filter { $0 != "config" }
+            #expect(Set(rows.map(\.option)) == Set(options))
+        }
+    }
+
+    @Test(arguments: OptionTableTests.run) func anOptionOfTheAgentIsTheSameInAllThreePlaces(row: Row) throws {
+        let needed = [("trackable", "van"), ("source", "simulate:")].filter { $0.0 != row.option }
+        try self.compare(row, ["run"] + needed.flatMap { ["--\($0)", $1] }, GodwitAgent.self)
+    }
+
+    @Test(arguments: OptionTableTests.watch) func anOptionOfWatchIsTheSameInAllThreePlaces(row: Row) throws {
+        try self.compare(row, row.option == "all" ? ["watch"] : ["watch", "van"], Godwit.self)
+    }
+
+    private func compare(_ row: Row, _ base: [String], _ root: any ParsableCommand.Type) throws {
+        // A password belongs to a user.
+        let user = row.option.hasPrefix("password") ? ["--broker", "mqtt://me@host"] : []
+        let line = base + user + ["--\(row.option)"] + (row.value.map { [$0] } ?? [])
+        let expected = try self.parse(line, [:], root)
+        let variable = LayeredArguments.variable(row.option)
+        #expect(try self.parse(base + user, [variable: row.value ?? "true"], root) == expected)
+        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).yaml").path()
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let value = row.value.map { "'\($0)'" } ?? "true"
+        try "\(row.option): \(value)\n".write(toFile: file, atomically: true, encoding: .utf8)
+        #expect(try self.parse(base + user, ["GODWIT_CONFIG": file], root) == expected)
+        if !["trackable", "source", "all"].contains(row.option) {
+            #expect(try self.parse(base + user, [:], root) != expected)
+        }
+    }
+
+    /// The command with everything that was parsed, as text.
+    private func parse(
+        _ arguments: [String], _ environment: [String: String], _ root: any ParsableCommand.Type
+    ) throws -> String {
+        let merged = try LayeredArguments.merge(arguments, environment: environment, for: root)
+        var text = ""
+        dump(try root.parseAsRoot(merged), to: &text)
+        return text
+    }
+
+    @Test func aDestinationInTheSouthNeedsNoEqualsSign() throws {
+        let base = ["run", "--trackable", "van", "--source", "simulate:"]
+        let spaced = try self.parse(base + ["--destination", "-33.9,18.4"], [:], GodwitAgent.self)
+        #expect(spaced == (try self.parse(base + ["--destination=-33.9,18.4"], [:], GodwitAgent.self)))
+        #expect(spaced.contains("-33.9"))
+    }
+}

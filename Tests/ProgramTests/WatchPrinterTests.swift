@@ -1,0 +1,163 @@
+import Foundation
+import Testing
+import TrackingCore
+import TrackingSubscriber
+
+@testable import godwit
+
+/// What `godwit watch` prints and draws, as values.
+@Suite struct WatchPrinterTests {
+    private let now = UnixTime(1_700_000_010)
+
+    private func point(_ seq: UInt64, _ latitude: Double = 52.5) throws -> Location {
+        var point = Location(
+            coordinate: try #require(Coordinate(latitude: latitude, longitude: -8.25)),
+            time: UnixTime(1_700_000_000 + Double(seq)))
+        (point.seq, point.stream, point.speed, point.bearing) = (seq, StreamID("k3"), 12.5, 359.25)
+        return point
+    }
+
+    private func update(_ id: String = "van-7", isLate: Bool = false) throws -> SubscriberEvent {
+        let update = LocationUpdate(location: try self.point(3), skipped: [try self.point(1), try self.point(2)])
+        let received = ReceivedUpdate(update: update, skipped: update.skipped, isLate: isLate, isRetained: false)
+        return .location(try TrackableID(id), received)
+    }
+
+    private func lines(
+        _ format: WatchFormat, _ event: SubscriberEvent, skipped: Bool = false
+    ) -> [String] {
+        let printer = WatchPrinter(format: format, printsSkipped: skipped)
+        return (printer.text(event, receivedAt: self.now) ?? "").split(separator: "\n").map(String.init)
+    }
+
+    @Test func skippedPointsComeFirstAndInOrderWhereTheyAreWanted() throws {
+        for format in WatchFormat.allCases {
+            #expect(self.lines(format, try self.update()).count == 1)
+            #expect(self.lines(format, try self.update(), skipped: true).count == 3)
+        }
+        let rows = self.lines(.csv, try self.update(), skipped: true)
+        #expect(rows.map { $0.split(separator: ",", omittingEmptySubsequences: false)[10] } == ["1", "2", "3"])
+        #expect(
+            rows.map { $0.split(separator: ",", omittingEmptySubsequences: false)[11] } == ["true", "true", "false"])
+    }
+
+    @Test func csvHasAHeaderAndAsManyFieldsALine() throws {
+        let header = try #require(WatchPrinter(format: .csv, printsSkipped: false).header)
+        let line = try #require(self.lines(.csv, try self.update()).first)
+        #expect(
+            line.split(separator: ",", omittingEmptySubsequences: false).count == header.split(separator: ",").count)
+        #expect(line.hasPrefix("van-7,2023-11-14T22:13:23.000Z,52.5,-8.25,,,12.5,359.25,,k3,3,false,false,"))
+        #expect(self.lines(.csv, try self.update("a,\"b")).first?.hasPrefix("\"a,\"\"b\",") == true)
+        #expect(self.lines(.csv, .state(try TrackableID("van"), .online, nil)).isEmpty)
+    }
+
+    @Test func geojsonIsATextSequence() throws {
+        let text = try #require(
+            WatchPrinter(format: .geojson, printsSkipped: true).text(try self.update(), receivedAt: self.now))
+        let records = text.split(separator: "\u{1E}")
+        #expect(text.first == "\u{1E}" && text.last == "\n" && records.count == 3)
+        for record in records {
+            let feature = try #require(
+                try JSONSerialization.jsonObject(with: Data(record.utf8)) as? [String: Any])
+            #expect(feature["type"] as? String == "Feature")
+            #expect(feature["id"] as? String == "van-7")
+        }
+    }
+
+    @Test func jsonIsOneObjectALineForEachKindOfEvent() throws {
+        let id = try TrackableID("van \"7\"")
+        guard case .location(_, let received) = try self.update() else { return }
+        let inForce = ResolutionInForce(
+            resolution: .standard, isNear: true, subscribers: 2, isLowBattery: false, state: .online, filter: .both,
+            maximumSilence: .seconds(60))
+        let events: [(String, SubscriberEvent)] = [
+            ("location", .location(id, received)), ("raw", .raw(id, received)),
+            ("state", .state(id, .failed, TrackingError(.takenOver, "why"))),
+            ("presence", .presence(id, PublisherPresence(status: .present, lastSeen: self.now))),
+            ("resolution", .resolution(id, inForce)), ("resolution", .resolution(id, nil)),
+        ]
+        for (name, event) in events {
+            let line = try #require(self.lines(.json, event).first)
+            let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+            #expect(object["event"] as? String == name)
+            #expect(object["trackable"] as? String == "van \"7\"")
+            #expect(object["receivedAt"] as? Double == self.now.seconds)
+        }
+        #expect(self.lines(.json, .connection(nil)).isEmpty)
+    }
+
+    // MARK: - The live table
+
+    private func table(colour: Bool = false) throws -> LiveTable {
+        var table = LiveTable(hasColour: colour)
+        table.happened(.connection(nil))
+        table.happened(.state(try TrackableID("van-7"), .online, nil))
+        table.happened(try self.update())
+        let inForce = ResolutionInForce(
+            resolution: try Resolution(accuracy: .high, desiredInterval: .seconds(1), minimumDisplacement: 2),
+            isNear: false, subscribers: 1, isLowBattery: false, state: .online, filter: .both,
+            maximumSilence: .seconds(60))
+        table.happened(.resolution(try TrackableID("van-7"), inForce))
+        return table
+    }
+
+    private func words(_ line: String) -> [String] { line.split(separator: " ").map(String.init) }
+
+    @Test func aRowHasEverythingThatIsKnown() throws {
+        let lines = try self.table().lines(width: 200, height: 30, now: self.now) { _ in .seconds(3) }
+        #expect(self.words(lines[0]) == self.words("trackable state position speed bearing age resolution next due"))
+        #expect(
+            self.words(lines[1]) == self.words("van-7 ONLINE 52.50000 -8.25000 12.5 m/s 359° 7 s HIGH/1000/2 3 s"))
+        #expect(lines.last == "connected; asking nothing; + finer, - coarser, 0 none, q quit")
+    }
+
+    @Test func whatIsOverdueLateOrUnreadableShows() throws {
+        var table = try self.table()
+        table.happened(.badMessage(topic: "t", TrackingError(.invalidPayload, "x")))
+        table.happened(.state(try TrackableID("van-7"), .stale, nil))
+        table.happened(try self.update(isLate: true))
+        let lines = table.lines(width: 200, height: 30, now: self.now) { _ in .seconds(-1) }
+        #expect(lines[1].contains("STALE") && lines[1].contains("overdue"))
+        #expect(lines.last?.contains("1 bad messages skipped") == true)
+    }
+
+    @Test func eachStateHasItsColour() throws {
+        for (state, code) in [(SubscriberState.online, 32), (.stale, 33), (.offline, 90), (.failed, 31)] {
+            var table = try self.table(colour: true)
+            table.happened(.state(try TrackableID("van-7"), state, nil))
+            let line = table.lines(width: 200, height: 30, now: self.now) { _ in nil }[1]
+            #expect(line.hasPrefix("\u{1B}[\(code)m") && line.hasSuffix("\u{1B}[0m"))
+        }
+    }
+
+    @Test func itIsCutToTheTerminal() throws {
+        var table = try self.table()
+        for number in 0..<5_000 { table.happened(.state(try TrackableID("bike-\(number)"), .offline, nil)) }
+        let lines = table.lines(width: 40, height: 24, now: self.now) { _ in nil }
+        #expect(lines.count <= 23)
+        #expect(lines.allSatisfy { $0.count <= 40 })
+        #expect(lines.contains("… and 4982 more"))
+    }
+
+    @Test func namesCannotDrawOverTheTable() throws {
+        var table = LiveTable(hasColour: false)
+        table.happened(.state(try TrackableID("a\u{2028}b"), .online, nil))
+        #expect(table.lines(width: 200, height: 30, now: self.now) { _ in nil }[1].hasPrefix("a?b"))
+    }
+
+    @Test func theKeysAskForFinerCoarserAndNothing() throws {
+        let start = try Resolution(accuracy: .balanced, desiredInterval: .seconds(4), minimumDisplacement: 5)
+        let view = LiveView(table: LiveTable(hasColour: false), request: start)
+        #expect(view.pressed("+") == .request)
+        #expect(view.request == (try Resolution(accuracy: .high, desiredInterval: .seconds(2), minimumDisplacement: 5)))
+        _ = view.pressed("-")
+        _ = view.pressed("-")
+        #expect(view.request == (try Resolution(accuracy: .low, desiredInterval: .seconds(8), minimumDisplacement: 5)))
+        #expect(view.pressed("0") == .request)
+        #expect(view.request == nil)
+        #expect(view.pressed("x") == nil)
+        #expect(view.pressed("q") == .quit)
+        for _ in 0..<100 { _ = view.pressed("+") }
+        #expect(view.request?.accuracy == .maximum && view.request?.desiredInterval == .milliseconds(125))
+    }
+}

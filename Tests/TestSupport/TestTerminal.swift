@@ -1,0 +1,123 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// A terminal that a test holds the other end of: it types keys and sees the screen.
+///
+/// It understands what a table drawn over itself needs: cursor home, erase to the end of the line and of the screen; colours
+/// are told apart from text, and cursor shapes ignored.
+public final class TestTerminal: Sendable {
+    private struct Screen {
+        var lines: [String] = [""]
+        var row = 0
+        /// What is left of a sequence that the last read cut.
+        var rest: [UInt8] = []
+        var raw = ""
+    }
+
+    /// What a program opens to be on this terminal.
+    public let path: String
+    private let descriptor: Int32
+    private let screen = Mutex(Screen())
+
+    /// Makes a terminal of this size.
+    public init(columns: UInt16 = 120, rows: UInt16 = 30) throws {
+        // What posix_openpt, unlockpt and ptsname do on Linux; Swift does not see those.
+        self.descriptor = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        var (unlocked, number): (Int32, Int32) = (0, 0)
+        guard self.descriptor >= 0, ioctl(self.descriptor, 0x4004_5431, &unlocked) == 0,
+            ioctl(self.descriptor, 0x8004_5430, &number) == 0
+        else { throw TestSupportError("no pseudo terminal: \(String(cString: strerror(errno)))") }
+        self.path = "/dev/pts/\(number)"
+        var size = winsize(ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+        _ = ioctl(self.descriptor, UInt(TIOCSWINSZ), &size)
+        _ = fcntl(self.descriptor, F_SETFL, O_NONBLOCK)
+    }
+
+    deinit { close(self.descriptor) }
+
+    /// Types keys.
+    public func press(_ keys: String) {
+        let bytes = Array(keys.utf8)
+        _ = write(self.descriptor, bytes, bytes.count)
+    }
+
+    /// The screen now, a text a line, without colours.
+    public var lines: [String] {
+        self.screen.withLock { screen in
+            self.read(into: &screen)
+            return screen.lines
+        }
+    }
+
+    /// Everything that was written so far, control sequences included.
+    public var raw: String {
+        self.screen.withLock { screen in
+            self.read(into: &screen)
+            return screen.raw
+        }
+    }
+
+    /// Waits until the screen shows what is looked for.
+    ///
+    /// - Throws: `TestSupportError` with the screen, when it does not in time.
+    public func wait(within limit: Duration = .seconds(20), for isThere: ([String]) -> Bool) async throws {
+        let deadline = ContinuousClock.now + limit
+        while true {
+            let lines = self.lines
+            if isThere(lines) { return }
+            guard ContinuousClock.now < deadline else {
+                throw TestSupportError("not on the screen within \(limit):\n\(lines.joined(separator: "\n"))")
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    private func read(into screen: inout Screen) {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = Glibc.read(self.descriptor, &buffer, buffer.count)
+            guard count > 0 else { return }
+            let text = screen.rest + buffer[..<count]
+            // A sequence is cut off where no letter ended it yet; a character where it is not valid yet.
+            var end = text.count
+            if let escape = text.lastIndex(of: 0x1B), !text[escape...].contains(where: { $0 >= 0x40 && $0 != 0x5B }) {
+                end = escape
+            }
+            while end > 0, String(validating: text[..<end], as: UTF8.self) == nil { end -= 1 }
+            screen.rest = Array(text[end...])
+            let part = String(decoding: text[..<end], as: UTF8.self)
+            screen.raw += part
+            Self.draw(part, on: &screen)
+        }
+    }
+
+    private static func draw(_ text: String, on screen: inout Screen) {
+        var scalars = text.unicodeScalars[...]
+        while let scalar = scalars.popFirst() {
+            switch scalar {
+            case "\u{1B}":
+                let sequence = scalars.prefix { !("A"..."z" ~= $0) || $0 == "[" }
+                scalars = scalars.dropFirst(sequence.count)
+                self.control(scalars.popFirst() ?? " ", on: &screen)
+            case "\r": break
+            case "\n":
+                screen.row += 1
+                if screen.row == screen.lines.count { screen.lines.append("") }
+                // What is written there next is written from its beginning.
+                screen.lines[screen.row] = ""
+            default: screen.lines[screen.row].unicodeScalars.append(scalar)
+            }
+        }
+    }
+
+    private static func control(_ letter: Unicode.Scalar, on screen: inout Screen) {
+        switch letter {
+        case "H":
+            screen.row = 0
+            screen.lines[0] = ""
+        case "J": screen.lines.removeSubrange((screen.row + 1)...)
+        default: break
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import TestSupport
+import Testing
+import TrackingCore
+import TrackingMQTT
+import TrackingTesting
+
+/// A broker that closes the connection where its rules forbid a topic: Mosquitto behind a way that ends with such a topic.
+@Suite(.timeLimit(.minutes(2))) struct SuspectTests {
+    private func with(
+        _ version: ConnectionStateMachine.Version, closingOn topic: String,
+        _ body: (TestClient) async throws -> Void
+    ) async throws {
+        let broker = try await MosquittoProcess.start()
+        let proxy = try FaultProxy(to: broker.port)
+        proxy.closes(on: Array(topic.utf8))
+        try await TestClient.with(TestClient.configuration("device", port: proxy.port, version: version), body)
+        withExtendedLifetime(proxy) {}
+    }
+
+    @Test(arguments: [ConnectionStateMachine.Version.v5, .v311])
+    func aTopicThatIsClosedUponThreeTimesIsSetAside(_ version: ConnectionStateMachine.Version) async throws {
+        try await self.with(version, closingOn: "own/bad") { client in
+            let messages = ["own/good", "own/bad", "own/more"].map { OutgoingMessage($0, "x") }
+            for number in 0..<3 {
+                try await client.connected(number)
+                let first = TransportToken(number * 10)
+                client.transport.send(messages.enumerated().map { .publish($1, first + TransportToken($0)) })
+            }
+            try await client.connected(3)
+            let refusals = try await client.publish(messages, from: 30)
+            #expect(refusals.map { $0?.code } == [nil, .notAuthorized, nil])
+            #expect(refusals[1]?.message.contains("own/bad") == true)
+            #expect(client.log.elements.count { $0.disconnection != nil } == 3)
+        }
+    }
+
+    @Test func aFilterThatIsClosedUponThreeTimesIsSetAside() async throws {
+        try await self.with(.v311, closingOn: "own/bad") { client in
+            let filters = ["own/good", "own/bad/+", "own/more/#", "a/#/b"]
+            for number in 0..<3 {
+                try await client.connected(number)
+                client.transport.send([.subscribe(filters, TransportToken(number))])
+            }
+            try await client.connected(3)
+            let refusals = try await client.subscribe(filters, token: 30)
+            #expect(refusals.map { $0?.code } == [nil, .notAuthorized, nil, .invalidName])
+            // The rest of it is subscribed, and what follows goes on.
+            #expect(try await client.publish([OutgoingMessage("own/more/x", "x")], from: 40) == [nil])
+            let messages = try await client.messages(1)
+            #expect(messages.map(\.topic) == ["own/more/x"])
+        }
+    }
+
+    /// A network that fails is no refusal: one answer clears a topic.
+    @Test func connectionsThatAreCutSetNothingAside() async throws {
+        let broker = try await MosquittoProcess.start()
+        let proxy = try FaultProxy(to: broker.port)
+        try await TestClient.with(TestClient.configuration("device", port: proxy.port)) { client in
+            for number in 0..<5 {
+                try await client.connected(number)
+                let first = TransportToken(number * 10_000)
+                let messages = (0..<100).map { OutgoingMessage("own/topic", "\($0)") }
+                #expect(try await client.publish(messages, from: first).allSatisfy { $0 == nil })
+                // Cut with more under way.
+                client.transport.send(messages.enumerated().map { .publish($1, first + 5_000 + TransportToken($0)) })
+                proxy.cut()
+            }
+        }
+    }
+}

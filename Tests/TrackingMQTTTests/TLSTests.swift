@@ -1,0 +1,154 @@
+import Foundation
+import TestSupport
+import Testing
+import TrackingCore
+import TrackingMQTT
+
+/// TLS with a real broker: each way to go wrong is an error of its own, and what is right is let in.
+@Suite(.timeLimit(.minutes(2))) struct TLSTests {
+    /// Certificates of one test, made by openssl: two authorities that do not know each other, a server's certificate for
+    /// `localhost`, one for another host, one that has expired, and a client's.
+    private final class Certificates: Sendable {
+        let folder: URL
+
+        init() async throws {
+            self.folder = FileManager.default.temporaryDirectory.appending(path: "godwit-tls-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
+            let script = """
+                cd '\(self.folder.path())'
+                key="-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
+                for ca in ca other; do
+                    openssl req -x509 $key -keyout $ca.key -out $ca.crt -subj "/CN=$ca" -days 10
+                done
+                touch index; echo 'unique_subject = no' >index.attr; echo 1000 >serial
+                printf '%s\\n' '[ca]' 'default_ca = c' '[c]' 'database = index' 'serial = serial' 'new_certs_dir = .' \\
+                    'default_md = sha256' 'policy = p' 'private_key = ca.key' 'certificate = ca.crt' \\
+                    'copy_extensions = copy' '[p]' 'commonName = supplied' >ca.cnf
+                make() {
+                    openssl req $key -keyout "$1.key" -out "$1.csr" -subj "/CN=$1" -addext "subjectAltName=$2"
+                    openssl ca -batch -notext -config ca.cnf -in "$1.csr" -out "$1.crt" -startdate "$3" -enddate "$4"
+                }
+                past=20200101000000Z now=$(date -u -d '1 day ago' +%Y%m%d%H%M%SZ) then=$(date -u -d '9 days' +%Y%m%d%H%M%SZ)
+                make right 'DNS:localhost,IP:127.0.0.1' $now $then
+                make elsewhere 'DNS:broker.example' $now $then
+                make expired 'DNS:localhost,IP:127.0.0.1' $past 20200201000000Z
+                make van-7 'DNS:van-7' $now $then
+                """
+            try await ChildProcess.run("/bin/sh", ["-ec", script])
+        }
+
+        deinit { try? FileManager.default.removeItem(at: self.folder) }
+
+        func path(_ name: String) -> String { self.folder.appending(path: name).path() }
+
+        func broker(_ server: String, lines: [String] = []) async throws -> MosquittoProcess {
+            try await MosquittoProcess.start { port, _ in
+                ([
+                    "listener \(port) 127.0.0.1", "certfile \(self.path("\(server).crt"))",
+                    "keyfile \(self.path("\(server).key"))",
+                ] + lines).joined(separator: "\n")
+            }
+        }
+
+        /// A broker that lets in who shows a certificate, under the name in it.
+        func demandingBroker() async throws -> MosquittoProcess {
+            try await self.broker(
+                "right",
+                lines: [
+                    "cafile \(self.path("ca.crt"))", "require_certificate true", "use_identity_as_username true",
+                ])
+        }
+
+        func configuration(
+            _ broker: MosquittoProcess, host: String = "localhost", authority: String? = "ca", client: String? = nil
+        ) throws -> MQTTConfiguration {
+            var configuration = try TestClient.configuration("van-7", port: broker.port)
+            configuration.endpoints = [MQTTEndpoint(host: host, port: broker.port, isTLS: true)]
+            configuration.tls = MQTTConfiguration.TLS(
+                authorities: authority.map { self.path("\($0).crt") },
+                certificate: client.map { self.path("\($0).crt") },
+                key: client.map { self.path("\($0).key") })
+            return configuration
+        }
+    }
+
+    private func reason(_ configuration: MQTTConfiguration) async throws -> TrackingError {
+        try await TestClient.with(configuration) { client in
+            let end = try await client.disconnection()
+            #expect(end.lasted == nil, "no connection was made")
+            #expect(end.retry != nil, "a renewed certificate is found by itself")
+            return try #require(end.reason)
+        }
+    }
+
+    @Test(arguments: ["localhost", "127.0.0.1"]) func theRightCertificateIsAccepted(host: String) async throws {
+        let certificates = try await Certificates()
+        let broker = try await certificates.broker("right", lines: ["allow_anonymous true"])
+        try await TestClient.with(certificates.configuration(broker, host: host)) { client in
+            try await client.connected()
+            try await client.subscribe(["a"])
+            #expect(try await client.publish([OutgoingMessage("a", String(repeating: "x", count: 100_000))]) == [nil])
+            #expect(try await client.messages(1).first?.payload.count == 100_000)
+        }
+    }
+
+    @Test func anExpiredCertificateIsNamed() async throws {
+        let certificates = try await Certificates()
+        let broker = try await certificates.broker("expired")
+        let reason = try await self.reason(certificates.configuration(broker))
+        #expect(reason.code == .certificateExpired)
+        #expect(reason.message.contains("expired"))
+    }
+
+    @Test(arguments: ["localhost", "127.0.0.1"]) func aCertificateForAnotherHostIsNamed(host: String) async throws {
+        let certificates = try await Certificates()
+        let broker = try await certificates.broker("elsewhere")
+        let reason = try await self.reason(certificates.configuration(broker, host: host))
+        #expect(reason.code == .certificateHostMismatch)
+        #expect(reason.message.contains(host))
+    }
+
+    @Test(arguments: ["other", nil]) func anUnknownAuthorityIsNamed(authority: String?) async throws {
+        let certificates = try await Certificates()
+        let broker = try await certificates.broker("right")
+        let reason = try await self.reason(certificates.configuration(broker, authority: authority))
+        #expect(reason.code == .certificateUnknownAuthority)
+    }
+
+    @Test func aMissingClientCertificateIsNamed() async throws {
+        let certificates = try await Certificates()
+        let broker = try await certificates.demandingBroker()
+        let reason = try await self.reason(certificates.configuration(broker))
+        #expect(reason.code == .tlsFailed)
+        #expect(reason.message.contains("certificate required"), "\(reason)")
+    }
+
+    @Test func aClientCertificateIsAccepted() async throws {
+        let certificates = try await Certificates()
+        let broker = try await certificates.demandingBroker()
+        try await TestClient.with(certificates.configuration(broker, client: "van-7")) { client in
+            try await client.connected()
+            #expect(try await client.publish([OutgoingMessage("a", "x")]) == [nil])
+        }
+        #expect(broker.log.contains("u'van-7'"), "the name in the certificate is the user")
+    }
+
+    @Test func aBrokerThatSpeaksNoTLSIsNamed() async throws {
+        let certificates = try await Certificates()
+        let broker = try await MosquittoProcess.start()
+        var configuration = try certificates.configuration(broker)
+        configuration.connectTimeout = .seconds(2)
+        let reason = try await self.reason(configuration)
+        #expect(reason.code == .tlsFailed || reason.code == .brokerUnreachable, "\(reason)")
+    }
+
+    @Test func aKeyThatDoesNotFitIsNamed() async throws {
+        let certificates = try await Certificates()
+        let broker = try await certificates.demandingBroker()
+        var configuration = try certificates.configuration(broker, client: "van-7")
+        configuration.tls.key = certificates.path("right.key")
+        let reason = try await self.reason(configuration)
+        #expect(reason.code == .tlsFailed)
+        #expect(reason.message.contains("key"))
+    }
+}
