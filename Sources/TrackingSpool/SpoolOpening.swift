@@ -49,6 +49,7 @@ struct SpoolOpening {
         if FileManager.default.fileExists(atPath: self.wish) { return "parts of it could not be read" }
         // SQLite would delete the write-ahead log of an empty file.
         if LogRows.size(of: self.path) == 0, LogRows.size(of: self.path + "-wal") > 0 { return "the file is empty" }
+        if WriteAheadCheck.isDamaged(self.path + "-wal") { return "its write-ahead log is damaged" }
         return nil
     }
 
