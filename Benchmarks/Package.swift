@@ -13,6 +13,9 @@ let core = Target.Dependency.product(name: "TrackingCore", package: "godwit")
 let mqtt = Target.Dependency.product(name: "TrackingMQTT", package: "godwit")
 let publisher = Target.Dependency.product(name: "TrackingPublisher", package: "godwit")
 let subscriber = Target.Dependency.product(name: "TrackingSubscriber", package: "godwit")
+let spool = Target.Dependency.product(name: "TrackingSpool", package: "godwit")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
 let package = Package(
@@ -21,6 +24,7 @@ let package = Package(
     dependencies: [
         .package(name: "godwit", path: ".."),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
         .target(name: "CReference", linkerSettings: [.linkedLibrary("mosquitto")]),
@@ -37,6 +41,9 @@ let package = Package(
         .executableTarget(
             name: "tracking-benchmarks",
             dependencies: ["BenchmarkSupport", "CReference", core, mqtt, publisher, subscriber, logging],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "spool-benchmarks", dependencies: ["BenchmarkSupport", core, spool, grdb, sqlite],
             swiftSettings: settings),
         .executableTarget(
             name: "agent-benchmarks", dependencies: ["BenchmarkSupport", core, mqtt], swiftSettings: settings),

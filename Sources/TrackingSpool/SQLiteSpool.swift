@@ -65,6 +65,7 @@ public final class SQLiteSpool: SpoolStorage {
         self.checkedSize = checkedSize
     }
 
+    /// See ``SpoolStorage/open(now:)``.
     public func open(now: UnixTime) async throws(TrackingError) -> SpoolContents {
         let (path, checkedSize) = (self.path, self.checkedSize)
         return try await self.perform(.alone) { file in
@@ -76,6 +77,7 @@ public final class SQLiteSpool: SpoolStorage {
         }
     }
 
+    /// See ``SpoolStorage/append(_:state:)``.
     public func append(_ records: [SpoolEntry], state: [String: [UInt8]?]) async throws(TrackingError) {
         let kind = Job.Kind.write(count: records.count, isDurable: self.durability == .full)
         try await self.performOpen(kind) { file, db in
@@ -85,6 +87,7 @@ public final class SQLiteSpool: SpoolStorage {
         }
     }
 
+    /// See ``SpoolStorage/read(_:_:maximumCount:maximumBytes:)``.
     public func read(
         _ stream: StreamID, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int
     ) async throws(TrackingError) -> SpoolReading {
@@ -101,18 +104,21 @@ public final class SQLiteSpool: SpoolStorage {
         }
     }
 
+    /// See ``SpoolStorage/remove(_:of:)``.
     public func remove(_ seqs: SeqSet, of stream: StreamID) async throws(TrackingError) {
         try await self.performOpen(.write(count: seqs.count, isDurable: false)) { file, db in
             try file.remove(seqs, of: stream, db)
         }
     }
 
+    /// See ``SpoolStorage/quarantine(_:of:reason:)``.
     public func quarantine(_ seq: UInt64, of stream: StreamID, reason: String) async throws(TrackingError) {
         try await self.performOpen(.write(count: 1, isDurable: true)) { file, db in
             try file.quarantine(seq, of: stream, reason: reason, db)
         }
     }
 
+    /// See ``SpoolStorage/quarantined(after:maximumCount:)``.
     public func quarantined(
         after place: Int64, maximumCount: Int
     ) async throws(TrackingError) -> [QuarantinedRecord] {
@@ -121,22 +127,26 @@ public final class SQLiteSpool: SpoolStorage {
         }
     }
 
+    /// See ``SpoolStorage/retryQuarantined(_:)``.
     public func retryQuarantined(_ places: [Int64]?) async throws(TrackingError) -> [SpoolPart] {
         try await self.performOpen(.write(count: places?.count ?? 1, isDurable: true)) { file, db in
             try file.retryQuarantined(places, db)
         }
     }
 
+    /// See ``SpoolStorage/dropQuarantined(_:)``.
     public func dropQuarantined(_ places: [Int64]?) async throws(TrackingError) -> Int {
         try await self.performOpen(.write(count: places?.count ?? 1, isDurable: true)) { file, db in
             try file.dropQuarantined(places, db)
         }
     }
 
+    /// See ``SpoolStorage/forget(_:)``.
     public func forget(_ stream: StreamID) async throws(TrackingError) {
         try await self.performOpen(.write(count: 1, isDurable: false)) { file, db in try file.forget(stream, db) }
     }
 
+    /// See ``SpoolStorage/trim(to:now:)``.
     public func trim(to limits: SpoolLimits, now: UnixTime) async throws(TrackingError) -> [SpoolPart] {
         var gone: [StreamID: SpoolPart] = [:]
         while true {
@@ -147,10 +157,12 @@ public final class SQLiteSpool: SpoolStorage {
         }
     }
 
+    /// See ``SpoolStorage/summary()``.
     public func summary() async throws(TrackingError) -> SpoolSummary {
         try await self.performOpen(.alone) { file, db in try file.summary(db) }
     }
 
+    /// See ``SpoolStorage/close()``.
     public func close() async throws(TrackingError) {
         let path = self.path
         try await self.perform(.alone) { file in

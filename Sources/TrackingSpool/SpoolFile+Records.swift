@@ -118,7 +118,7 @@ extension SpoolFile {
                 statement.bind(Int64(clamping: range.lowerBound), 2)
                 statement.bind(Int64(clamping: range.upperBound), 3)
             }
-            if try sizes.step() { bytes += Int(sizes.integer(0)) }
+            if try sizes.step() { bytes &+= Int(sizes.integer(0)) }
             sizes.reset()
             try deletion.run()
         }
@@ -277,7 +277,7 @@ extension SpoolFile {
     ) throws {
         if let places {
             for place in places {
-                let row = try self.quarantined(after: place - 1, maximumCount: 1, db).first
+                let row = try self.quarantined(after: place &- 1, maximumCount: 1, db).first
                 if let row, row.place == place { try body(row) }
             }
             return

@@ -176,7 +176,7 @@ extension SpoolFile {
                 throw SpoolDamage(reason: "a record has no stream")
             }
             let (count, low, high) = (statement.integer(1), statement.integer(2), statement.integer(3))
-            guard low >= 1, high < Int64.max, statement.integer(4) >= 0 else {
+            guard low >= 1, high < Int64.max, (0..<1 << 50).contains(statement.integer(4)) else {
                 throw SpoolDamage(reason: "the numbers of its records are out of range")
             }
             let stored =

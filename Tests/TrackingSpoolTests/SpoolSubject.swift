@@ -51,7 +51,7 @@ func withTemporaryFolder(_ body: (URL) async throws -> Void) async throws {
 
 let start = UnixTime(1_790_000_000)
 
-func stream(_ name: String) throws -> StreamID {
+func stream(_ name: String) throws(TrackingError) -> StreamID {
     guard let id = StreamID(name) else { throw TrackingError(.invalidName, "no stream: \(name)") }
     return id
 }

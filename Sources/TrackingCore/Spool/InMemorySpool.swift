@@ -56,6 +56,7 @@ public final class InMemorySpool: SpoolStorage {
     /// How often records were added.
     public var appends: Int { self.state.withLock { $0.appends } }
 
+    /// See ``SpoolStorage/open(now:)``.
     public func open(now: UnixTime) async throws(TrackingError) -> SpoolContents {
         try self.state.withLock { state throws(TrackingError) in
             if let failure = state.failure { throw failure }
@@ -74,6 +75,7 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
+    /// See ``SpoolStorage/append(_:state:)``.
     public func append(_ records: [SpoolEntry], state values: [String: [UInt8]?]) async throws(TrackingError) {
         try self.state.withLock { state throws(TrackingError) in
             guard state.isOpen else { throw TrackingError(.stopped, "the log is not open") }
@@ -98,6 +100,7 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
+    /// See ``SpoolStorage/read(_:_:maximumCount:maximumBytes:)``.
     public func read(
         _ stream: StreamID, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int
     ) async throws(TrackingError) -> SpoolReading {
@@ -123,6 +126,7 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
+    /// See ``SpoolStorage/remove(_:of:)``.
     public func remove(_ seqs: SeqSet, of stream: StreamID) async throws(TrackingError) {
         try self.withOpen { state in
             guard let place = state.place(of: stream) else { return }
@@ -130,6 +134,7 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
+    /// See ``SpoolStorage/quarantine(_:of:reason:)``.
     public func quarantine(_ seq: UInt64, of stream: StreamID, reason: String) async throws(TrackingError) {
         try self.withOpen { state in
             guard let place = state.place(of: stream), let row = state.streams[place].records.removeValue(forKey: seq)
@@ -140,12 +145,14 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
+    /// See ``SpoolStorage/quarantined(after:maximumCount:)``.
     public func quarantined(
         after place: Int64, maximumCount: Int
     ) async throws(TrackingError) -> [QuarantinedRecord] {
         try self.withOpen { state in Array(state.quarantine.filter { $0.place > place }.prefix(maximumCount)) }
     }
 
+    /// See ``SpoolStorage/retryQuarantined(_:)``.
     public func retryQuarantined(_ places: [Int64]?) async throws(TrackingError) -> [SpoolPart] {
         try self.withOpen { state in
             var back: [StreamID: SpoolPart] = [:]
@@ -162,6 +169,7 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
+    /// See ``SpoolStorage/dropQuarantined(_:)``.
     public func dropQuarantined(_ places: [Int64]?) async throws(TrackingError) -> Int {
         try self.withOpen { state in
             let before = state.quarantine.count
@@ -170,10 +178,12 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
+    /// See ``SpoolStorage/forget(_:)``.
     public func forget(_ stream: StreamID) async throws(TrackingError) {
         try self.withOpen { state in state.streams.removeAll { $0.id == stream } }
     }
 
+    /// See ``SpoolStorage/trim(to:now:)``.
     public func trim(to limits: SpoolLimits, now: UnixTime) async throws(TrackingError) -> [SpoolPart] {
         try self.withOpen { state in
             let rows = state.streams.enumerated()
@@ -198,6 +208,7 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
+    /// See ``SpoolStorage/summary()``.
     public func summary() async throws(TrackingError) -> SpoolSummary {
         try self.withOpen { state in
             let rows = state.streams.flatMap(\.records.values)
@@ -207,6 +218,7 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
+    /// See ``SpoolStorage/close()``.
     public func close() async throws(TrackingError) {
         self.state.withLock { state in
             state.isOrderly = state.isOrderly || state.isOpen

@@ -1,0 +1,136 @@
+import Foundation
+import TrackingCore
+
+/// A row of a log, told by the number of its columns.
+enum LogRow {
+    case stream(SpoolBook.Stream)
+    case record(place: Int64, stream: Int64, SpoolRecord, checksum: UInt64)
+    case quarantined(QuarantinedRecord)
+    case value(StoredValue)
+
+    /// What a row's columns say; `nil` when they are not those of a log, or not whole as far as the row alone tells.
+    init?(place: Int64, _ columns: [ScannedValue]) {
+        switch columns.count {
+        case SpoolSchema.Columns.stream: self.init(streamAt: place, columns)
+        case SpoolSchema.Columns.record:
+            guard let record = Self.record(columns[2], columns[4...7]), let stream = columns[1].integer,
+                columns[3].integer == Int64(record.payload.count), let checksum = columns[8].integer
+            else { return nil }
+            self = .record(place: place, stream: stream, record, checksum: UInt64(bitPattern: checksum))
+        case SpoolSchema.Columns.quarantine:
+            guard let record = Self.record(columns[3], columns[4...7]), let text = columns[1].text,
+                let trackable = try? TrackableID(text), let stream = columns[2].text.flatMap(StreamID.init),
+                let reason = columns[8].text
+            else { return nil }
+            let row = QuarantinedRecord(
+                place: place, entry: SpoolEntry(record, of: trackable, in: stream), reason: reason)
+            guard row.checksum == columns[9].integer else { return nil }
+            self = .quarantined(row)
+        case SpoolSchema.Columns.state:
+            guard let name = columns[1].text, let version = columns[3].integer else { return nil }
+            let value = StoredValue(name: name, value: columns[2].bytes, version: version)
+            guard value.checksum == columns[4].integer else { return nil }
+            self = .value(value)
+        default: return nil
+        }
+    }
+
+    private init?(streamAt place: Int64, _ columns: [ScannedValue]) {
+        guard let trackable = columns[1].text, let name = columns[2].text, let last = columns[3].integer,
+            let floor = columns[4].integer, let isEnded = columns[5].integer, let checksum = columns[6].integer,
+            let stream = SpoolBook.Stream(
+                number: place, trackable: trackable, name: name, last: last, floor: floor, isEnded: isEnded != 0,
+                checksum: checksum)
+        else { return nil }
+        self = .stream(stream)
+    }
+
+    /// Of its number, time, kind, trip and payload.
+    private static func record(_ seq: ScannedValue, _ rest: ArraySlice<ScannedValue>) -> SpoolRecord? {
+        let columns = Array(rest)
+        guard let seq = seq.integer, seq > 0, let time = columns[0].number,
+            let kind = columns[1].integer.flatMap({ UInt8(exactly: $0) }).flatMap(SpoolRecord.Kind.init),
+            let payload = columns[3].bytes
+        else { return nil }
+        return SpoolRecord(
+            seq: UInt64(seq), time: UnixTime(time), kind: kind, tripID: columns[2].text, payload: payload)
+    }
+}
+
+/// Every row that is left on the pages of a log and of its write-ahead log; some are old versions, some come twice.
+final class LogRows {
+    private static let walHeader = 32
+    private static let frameHeader = 24
+
+    private let main: FileHandle?
+    private let ahead: FileHandle?
+    private let pages: Int
+    private let frames: Int
+    /// The last frame of a page.
+    private var frameOfPage: [UInt32: Int] = [:]
+
+    init(path: String) {
+        self.main = FileHandle(forReadingAtPath: path)
+        self.ahead = FileHandle(forReadingAtPath: path + "-wal")
+        self.pages = Self.size(of: path) / SpoolSchema.pageSize
+        self.frames =
+            max(0, Self.size(of: path + "-wal") - Self.walHeader) / (Self.frameHeader + SpoolSchema.pageSize)
+        for frame in 0..<self.frames {
+            guard let number = Self.read(self.ahead, at: Self.offset(of: frame), 4) else { continue }
+            self.frameOfPage[number.reduce(0) { $0 << 8 | UInt32($1) }] = frame
+        }
+    }
+
+    deinit {
+        try? self.main?.close()
+        try? self.ahead?.close()
+    }
+
+    static func size(of path: String) -> Int {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        return (attributes?[.size] as? NSNumber)?.intValue ?? 0
+    }
+
+    /// Calls `body` with each row.
+    func forEach(_ body: (LogRow) throws -> Void) throws {
+        // The newest first: of two versions the first is kept.
+        for frame in (0..<self.frames).reversed() { try self.scan(self.page(frame: frame), body) }
+        for number in 0..<self.pages { try self.scan(self.page(number: UInt32(number + 1)), body) }
+    }
+
+    private func scan(_ page: [UInt8]?, _ body: (LogRow) throws -> Void) throws {
+        guard let page else { return }
+        let isLong = try PageScan(page: page, overflow: { self.newest($0) }).eachRow { place, columns in
+            if let row = LogRow(place: place, columns) { try body(row) }
+        }
+        guard isLong, !self.frameOfPage.isEmpty else { return }
+        // The rest of a row in the file may have been overwritten by the write-ahead log since then.
+        _ = try PageScan(page: page, overflow: { self.page(number: $0) }).eachRow { place, columns in
+            if let row = LogRow(place: place, columns) { try body(row) }
+        }
+    }
+
+    private func newest(_ number: UInt32) -> [UInt8]? {
+        self.frameOfPage[number].flatMap { self.page(frame: $0) } ?? self.page(number: number)
+    }
+
+    private func page(number: UInt32) -> [UInt8]? {
+        guard number >= 1, number <= self.pages else { return nil }
+        return Self.read(self.main, at: Int(number - 1) * SpoolSchema.pageSize, SpoolSchema.pageSize)
+    }
+
+    private func page(frame: Int) -> [UInt8]? {
+        Self.read(self.ahead, at: Self.offset(of: frame) + Self.frameHeader, SpoolSchema.pageSize)
+    }
+
+    private static func offset(of frame: Int) -> Int {
+        Self.walHeader + frame * (Self.frameHeader + SpoolSchema.pageSize)
+    }
+
+    private static func read(_ handle: FileHandle?, at offset: Int, _ count: Int) -> [UInt8]? {
+        guard let handle else { return nil }
+        var bytes = [UInt8](repeating: 0, count: count)
+        let read = bytes.withUnsafeMutableBytes { pread(handle.fileDescriptor, $0.baseAddress, count, off_t(offset)) }
+        return read == count ? bytes : nil
+    }
+}

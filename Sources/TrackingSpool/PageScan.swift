@@ -1,0 +1,136 @@
+/// A value in a row of SQLite's file format.
+enum ScannedValue: Hashable {
+    case null
+    case integer(Int64)
+    case number(Double)
+    /// A text or a blob.
+    case bytes([UInt8])
+
+    var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
+    var bytes: [UInt8]? { if case .bytes(let value) = self { value } else { nil } }
+    var text: String? { self.bytes.flatMap { String(validating: $0, as: UTF8.self) } }
+    /// SQLite stores a number without a fraction as an integer.
+    var number: Double? {
+        switch self {
+        case .number(let value): value
+        case .integer(let value): Double(value)
+        case .null, .bytes: nil
+        }
+    }
+}
+
+/// Reads rows off one page of a SQLite file, as <https://www.sqlite.org/fileformat2.html> describes it: whatever the page
+/// says, nothing outside of it is read, and what makes no sense is passed over.
+struct PageScan {
+    let page: [UInt8]
+    /// The content of another page, where a row is larger than this one.
+    let overflow: (UInt32) -> [UInt8]?
+
+    /// The longest row that is read.
+    private static let longestRow = 4 << 20
+    private static let mostColumns = 16
+
+    /// Calls `body` with each row: its place and its columns.
+    ///
+    /// - Returns: Whether rows go on on other pages.
+    func eachRow(_ body: (Int64, [ScannedValue]) throws -> Void) rethrows -> Bool {
+        guard self.page.count == SpoolSchema.pageSize else { return false }
+        let count = min(self.big(at: 3, bytes: 2), (self.page.count - 8) / 2)
+        var hasOverflow = false
+        for cell in 0..<Int(count) {
+            guard let (place, payload, isOverflowing) = self.payload(at: Int(self.big(at: 8 + 2 * cell, bytes: 2)))
+            else { continue }
+            hasOverflow = hasOverflow || isOverflowing
+            if let payload, let columns = Self.columns(payload) { try body(place, columns) }
+        }
+        return hasOverflow
+    }
+
+    private func big(at start: Int, bytes: Int) -> Int {
+        self.page[start..<(start + bytes)].reduce(0) { $0 << 8 | Int($1) }
+    }
+
+    private func payload(at start: Int) -> (place: Int64, bytes: [UInt8]?, isOverflowing: Bool)? {
+        guard start >= 8, start < self.page.count else { return nil }
+        var cursor = start
+        guard let size = Self.variableInteger(self.page, &cursor), size > 1, size <= Int64(Self.longestRow),
+            let place = Self.variableInteger(self.page, &cursor)
+        else { return nil }
+        let (total, usable) = (Int(size), self.page.count)
+        let most = usable - 35
+        guard total > most else {
+            guard cursor + total <= usable else { return nil }
+            return (place, Array(self.page[cursor..<(cursor + total)]), false)
+        }
+        let least = (usable - 12) * 32 / 255 - 23
+        let wanted = least + (total - least) % (usable - 4)
+        let local = wanted <= most ? wanted : least
+        guard cursor + local + 4 <= usable else { return nil }
+        var payload = Array(self.page[cursor..<(cursor + local)])
+        var next = UInt32(self.big(at: cursor + local, bytes: 4))
+        while payload.count < total {
+            guard next != 0, let page = self.overflow(next), page.count == usable else { return (place, nil, true) }
+            payload += page[4...].prefix(total - payload.count)
+            next = page.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
+        }
+        return (place, payload, true)
+    }
+
+    private static func variableInteger(_ bytes: [UInt8], _ cursor: inout Int) -> Int64? {
+        var value: UInt64 = 0
+        for place in 0..<9 {
+            guard cursor < bytes.count else { return nil }
+            let byte = bytes[cursor]
+            cursor += 1
+            if place == 8 { return Int64(bitPattern: value << 8 | UInt64(byte)) }
+            value = value << 7 | UInt64(byte & 0x7F)
+            if byte & 0x80 == 0 { break }
+        }
+        return Int64(bitPattern: value)
+    }
+
+    /// The columns of a row: types first, then values.
+    private static func columns(_ payload: [UInt8]) -> [ScannedValue]? {
+        var cursor = 0
+        guard let size = self.variableInteger(payload, &cursor), size > 1, size <= Int64(payload.count) else {
+            return nil
+        }
+        var types: [Int64] = []
+        while cursor < Int(size) {
+            guard types.count < self.mostColumns, let type = self.variableInteger(payload, &cursor) else { return nil }
+            types.append(type)
+        }
+        guard cursor == Int(size) else { return nil }
+        var columns: [ScannedValue] = []
+        for type in types {
+            guard let length = self.length(of: type), length <= payload.count - cursor else { return nil }
+            columns.append(self.value(type, payload[cursor..<(cursor + length)]))
+            cursor += length
+        }
+        return columns
+    }
+
+    private static func length(of type: Int64) -> Int? {
+        switch type {
+        case 0, 8, 9: 0
+        case 1...4: Int(type)
+        case 5: 6
+        case 6, 7: 8
+        case 12...: Int((type - 12) / 2)
+        default: nil
+        }
+    }
+
+    private static func value(_ type: Int64, _ bytes: ArraySlice<UInt8>) -> ScannedValue {
+        switch type {
+        case 0: return .null
+        case 8: return .integer(0)
+        case 9: return .integer(1)
+        case 12...: return .bytes(Array(bytes))
+        default:
+            var value: UInt64 = (bytes.first ?? 0) & 0x80 == 0 ? 0 : .max
+            for byte in bytes { value = value << 8 | UInt64(byte) }
+            return type == 7 ? .number(Double(bitPattern: value)) : .integer(Int64(bitPattern: value))
+        }
+    }
+}

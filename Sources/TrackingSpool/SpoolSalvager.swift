@@ -1,0 +1,110 @@
+import GRDB
+import TrackingCore
+
+/// Takes over what is whole of a damaged log into a new one.
+struct SpoolSalvager {
+    private static let recordsTogether = 2000
+
+    /// Every stream that is known, by the number that its records carry: a number may have had two names.
+    private var streams: [Int64: [StreamID]] = [:]
+    private var known: [StreamID: SpoolBook.Stream] = [:]
+    private var values: [String: StoredValue] = [:]
+    private var places = SeqSet()
+    private var orphans: [Int64: SeqSet] = [:]
+    private var setAside = Set<SpoolEntry>()
+    private var pending: [(place: Int64, stream: StreamID, record: SpoolRecord)] = []
+    private var count = 0
+
+    /// Fills `file` with what is left of the log at `path`, which stays as it is.
+    static func salvage(_ path: String, into file: SpoolFile, reason: String) throws -> SpoolSalvage {
+        let rows = LogRows(path: path)
+        var salvager = SpoolSalvager()
+        try rows.forEach { salvager.meet($0) }
+        try salvager.begin(file)
+        try rows.forEach { try salvager.take($0, file) }
+        try salvager.flush(file)
+        var report = SpoolSalvage(path: path, reason: reason, count: salvager.count)
+        report.orphans = salvager.orphans.values.reduce(0) { $0 + $1.count }
+        report.missing = file.book.streams.compactMap { stream in
+            guard stream.floor <= stream.last else { return nil }
+            let gaps = SeqSet(stream.stored.gaps(in: stream.floor...stream.last))
+            return gaps.isEmpty ? nil : SpoolPart(trackable: stream.trackable, stream: stream.id, seqs: gaps)
+        }
+        return report
+    }
+
+    /// First the streams and the values: of several versions what is furthest counts.
+    private mutating func meet(_ row: LogRow) {
+        switch row {
+        case .stream(let stream):
+            var newest = self.known[stream.id] ?? stream
+            newest.last = max(newest.last, stream.last)
+            newest.floor = max(newest.floor, stream.floor)
+            self.known[stream.id] = newest
+            if self.streams[stream.number]?.contains(stream.id) != true {
+                self.streams[stream.number, default: []].append(stream.id)
+            }
+        case .value(let value):
+            if self.values[value.name]?.version ?? 0 < value.version { self.values[value.name] = value }
+        case .quarantined(let row): self.setAside.insert(row.entry)
+        case .record: break
+        }
+    }
+
+    private mutating func begin(_ file: SpoolFile) throws {
+        let (streams, values) = (self.known.values.sorted { $0.number < $1.number }, self.values.values)
+        try file.transaction(isDurable: false) { db in
+            for stream in streams {
+                _ = file.book.begin(stream.id, of: stream.trackable, isEnded: true)
+                file.book.gaveOut(stream.last, of: stream.id)
+            }
+            for value in values { try file.set(value, db) }
+        }
+    }
+
+    /// Then what counts in the streams.
+    private mutating func take(_ row: LogRow, _ file: SpoolFile) throws {
+        switch row {
+        case .stream, .value: return
+        case .quarantined(let row):
+            guard self.setAside.remove(row.entry) != nil else { return }
+            let place = self.place(row.place)
+            let moved = QuarantinedRecord(place: place, entry: row.entry, reason: row.reason)
+            try file.transaction(isDurable: false) { try file.insert(moved, $0) }
+        case .record(let place, let number, let record, let checksum):
+            guard let id = self.streams[number]?.first(where: { record.checksum(in: $0) == checksum }) else {
+                if self.streams[number] == nil { self.orphans[number, default: SeqSet()].insert(record.seq) }
+                return
+            }
+            guard let stream = self.known[id], record.seq >= stream.floor, !stream.stored.contains(record.seq),
+                !self.setAside.contains(SpoolEntry(record, of: stream.trackable, in: id))
+            else { return }
+            self.known[id]?.stored.insert(record.seq)
+            self.pending.append((self.place(place), id, record))
+            if self.pending.count >= Self.recordsTogether { try self.flush(file) }
+        }
+    }
+
+    /// The place that a row had, unless that is taken or out of range.
+    private mutating func place(_ wanted: Int64) -> Int64 {
+        let isFree = (1..<Int64(1) << 53).contains(wanted) && !self.places.contains(UInt64(wanted))
+        let place = isFree ? UInt64(wanted) : (self.places.last ?? 0) + 1
+        self.places.insert(place)
+        return Int64(place)
+    }
+
+    private mutating func flush(_ file: SpoolFile) throws {
+        let pending = self.pending
+        try file.transaction(isDurable: false) { db in
+            let statement = try DirectStatement("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", in: db)
+            for (place, id, record) in pending {
+                guard let stream = file.book[id] else { continue }
+                try file.insert(record, of: stream, at: place, with: statement)
+                let seq = SeqSet(CollectionOfOne(record.seq...record.seq))
+                file.book.added(seq, of: id, bytes: record.payload.count)
+            }
+        }
+        self.count += pending.count
+        self.pending = []
+    }
+}

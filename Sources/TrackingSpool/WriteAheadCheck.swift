@@ -1,0 +1,66 @@
+import Foundation
+
+/// Whether a write-ahead log was damaged: SQLite itself takes what comes before the damage, and says nothing of the rest.
+///
+/// One that was cut off is not damaged: what was being written when the power went was not promised to anybody.
+enum WriteAheadCheck {
+    private static let header = 32
+    private static let frame = 24 + SpoolSchema.pageSize
+
+    /// Whether a transaction lies behind something that is not whole.
+    static func isDamaged(_ path: String) -> Bool {
+        guard let bytes = FileManager.default.contents(atPath: path).map(Array.init), bytes.count > self.header else {
+            return false
+        }
+        let salts = bytes[16..<24]
+        var sum = Sum(isBigEndian: bytes[3] & 1 == 1)
+        sum.add(bytes[0..<24])
+        let isHeaderWhole = Self.matches(sum, bytes[24..<32])
+        var isWhole = isHeaderWhole
+        for start in stride(from: self.header, through: bytes.count - self.frame, by: self.frame) {
+            let head = bytes[start..<(start + 24)]
+            let isCommit = head[(start + 4)..<(start + 8)].contains { $0 != 0 }
+            if isWhole {
+                // Frames of an earlier round may follow: they are in the file already.
+                guard head[(start + 8)..<(start + 16)] == salts else {
+                    isWhole = false
+                    continue
+                }
+                sum.add(bytes[start..<(start + 8)])
+                sum.add(bytes[(start + 24)..<(start + self.frame)])
+                isWhole = Self.matches(sum, bytes[(start + 16)..<(start + 24)])
+                if !isWhole, isCommit { return true }
+            } else if isCommit, head[(start + 8)..<(start + 16)] == salts || !isHeaderWhole {
+                return true
+            }
+        }
+        return false
+    }
+
+    private static func matches(_ sum: Sum, _ bytes: ArraySlice<UInt8>) -> Bool {
+        bytes.reduce(0) { $0 << 8 | UInt64($1) } == UInt64(sum.first) << 32 | UInt64(sum.second)
+    }
+
+    /// The checksum of the format.
+    private struct Sum {
+        let isBigEndian: Bool
+        var first: UInt32 = 0
+        var second: UInt32 = 0
+
+        init(isBigEndian: Bool) { self.isBigEndian = isBigEndian }
+
+        mutating func add(_ bytes: ArraySlice<UInt8>) {
+            bytes.withUnsafeBytes { raw in
+                for place in stride(from: 0, to: raw.count - 7, by: 8) {
+                    self.first &+= self.word(raw, place) &+ self.second
+                    self.second &+= self.word(raw, place + 4) &+ self.first
+                }
+            }
+        }
+
+        private func word(_ raw: UnsafeRawBufferPointer, _ place: Int) -> UInt32 {
+            let value = raw.loadUnaligned(fromByteOffset: place, as: UInt32.self)
+            return self.isBigEndian ? UInt32(bigEndian: value) : UInt32(littleEndian: value)
+        }
+    }
+}

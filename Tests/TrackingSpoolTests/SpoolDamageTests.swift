@@ -1,0 +1,222 @@
+import Foundation
+import Testing
+import TrackingCore
+
+@testable import TrackingSpool
+
+/// "Power": whatever happens to a log's file, what is returned was added, what is missing is named, and nothing crashes.
+///
+/// `GODWIT_FLIPS` says how many bits are flipped, one at a time, in each of the forms; 150 when it is not set.
+@Suite struct SpoolDamageTests {
+    static let flips = ProcessInfo.processInfo.environment["GODWIT_FLIPS"].flatMap(Int.init) ?? 150
+    static let last: UInt64 = 600
+
+    /// The bytes of a log with two streams of a trackable and one of another, of about sixty pages.
+    ///
+    /// - Parameter isClosed: Whether it was closed in order; if not, some of it is in its write-ahead log.
+    static func log(isClosed: Bool) async throws -> (main: [UInt8], ahead: [UInt8]) {
+        var bytes: (main: [UInt8], ahead: [UInt8]) = ([], [])
+        try await inMemoryFolder { folder in
+            let path = folder.appending(path: "log").path()
+            let log = SQLiteSpool(path: path)
+            _ = try await log.open(now: start)
+            for first in stride(from: UInt64(1), through: Self.last, by: 20) {
+                try await log.append(
+                    try entries(first...(first + 19), size: 280), state: ["count": [UInt8(first / 20)]])
+                if first == 301 {
+                    try await log.append(try entries(1...30, of: "bus", in: "two", size: 280))
+                    try await log.append(try entries(31...31, of: "bus", in: "two", size: 9000))
+                    try await log.remove(numbers(1...60, 100...110), of: try stream("one"))
+                    try await log.quarantine(70, of: try stream("one"), reason: "too large")
+                    if !isClosed {
+                        try await log.close()
+                        _ = try await log.open(now: start)
+                    }
+                }
+            }
+            if isClosed { try await log.close() }
+            bytes.main = Array(try Data(contentsOf: URL(filePath: path)))
+            bytes.ahead = Array((try? Data(contentsOf: URL(filePath: path + "-wal"))) ?? Data())
+            try await log.close()
+        }
+        return bytes
+    }
+
+    /// Everything that a log with these bytes returns; what it returns was added.
+    ///
+    /// - Parameter checkedSize: 0 opens it without a look at the whole.
+    static func contents(
+        _ main: [UInt8], _ ahead: [UInt8], checkedSize: Int64 = 32 << 20
+    ) async throws -> (streams: [StoredStream], salvage: SpoolSalvage?) {
+        var streams: [StoredStream] = []
+        var salvage: SpoolSalvage?
+        try await inMemoryFolder { folder in
+            let path = folder.appending(path: "log").path()
+            try Data(main).write(to: URL(filePath: path))
+            if !ahead.isEmpty { try Data(ahead).write(to: URL(filePath: path + "-wal")) }
+            let log = SQLiteSpool(path: path, durability: .normal, checkedSize: checkedSize)
+            // What is found on reading is salvaged when the log is opened anew; then all of it is whole.
+            for attempt in 0..<3 {
+                let contents = try await log.open(now: start)
+                salvage = contents.salvage ?? salvage
+                var isWhole = false
+                (streams, isWhole) = try await Self.everything(in: contents, of: log)
+                do throws(TrackingError) {
+                    try await log.close()
+                } catch {
+                    isWhole = false
+                    #expect(error.code == .spoolDamaged, "\(error)")
+                }
+                if isWhole { break }
+                #expect(attempt < 2, "the log is still damaged")
+            }
+            _ = try await log.open(now: start)
+            try await log.append(try entries(1...20, in: "new"))
+            #expect(try await log.readAll("new", 1...20).records == (1...20).map { record($0) })
+            try await log.close()
+        }
+        return (streams, salvage)
+    }
+
+    /// Reads every stream.
+    private static func everything(
+        in contents: SpoolContents, of log: SQLiteSpool
+    ) async throws -> (streams: [StoredStream], isWhole: Bool) {
+        var (streams, isWhole): ([StoredStream], Bool) = ([], true)
+        for (trackable, held) in contents.trackables {
+            #expect(["van", "bus"].contains(trackable.rawValue))
+            for var stream in held.streams {
+                #expect((trackable.rawValue == "van") == (stream.id.rawValue == "one"))
+                do throws(TrackingError) {
+                    let reading = try await log.read(
+                        stream.id, stream.stored, maximumCount: .max, maximumBytes: .max)
+                    for read in reading.records { #expect(read == record(read.seq, size: read.payload.count)) }
+                    #expect(reading.records.allSatisfy { $0.payload.count == 280 || $0.payload.count == 9000 })
+                    #expect(reading.missing.count + reading.records.count == stream.stored.count)
+                    isWhole = isWhole && reading.missing.isEmpty
+                    stream.stored.subtract(reading.missing)
+                    streams.append(stream)
+                } catch {
+                    #expect(error.code == .spoolDamaged, "\(error)")
+                    isWhole = false
+                }
+            }
+        }
+        return (streams, isWhole)
+    }
+
+    static func inMemoryFolder(_ body: (URL) async throws -> Void) async throws {
+        let memory = URL(filePath: "/dev/shm")
+        let parent =
+            FileManager.default.isWritableFile(atPath: memory.path()) ? memory : FileManager.default.temporaryDirectory
+        let folder = parent.appending(path: "godwit-spool-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await body(folder)
+    }
+
+    @Test func aWholeLogIsReturnedAsItWas() async throws {
+        for isClosed in [true, false] {
+            let log = try await Self.log(isClosed: isClosed)
+            let found = try await Self.contents(log.main, log.ahead)
+            #expect(found.salvage == nil)
+            #expect(found.streams.map(\.stored.count).sorted() == [31, 528])
+        }
+    }
+
+    @Test(.timeLimit(.minutes(5))) func aFileCutAtAnyPageIsSalvaged() async throws {
+        let log = try await Self.log(isClosed: true)
+        #expect(log.main.count / 4096 > 55)
+        for pages in 0..<(log.main.count / 4096) {
+            for checkedSize in [0, 32 << 20] {
+                let found = try await Self.contents(
+                    Array(log.main.prefix(pages * 4096)), [], checkedSize: Int64(checkedSize))
+                #expect((found.salvage == nil) == (pages == 0), "\(pages) pages")
+                // The streams' rows are on the first pages.
+                guard pages > 3 else { continue }
+                let van = found.streams.first { $0.id.rawValue == "one" }
+                #expect(van?.last == Self.last, "what is missing at the end is named")
+                #expect(pages < 30 || van?.stored.count ?? 0 > 100)
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(5))) func aCutWriteAheadLogLeavesAPrefix() async throws {
+        let log = try await Self.log(isClosed: false)
+        let whole = try await Self.contents(log.main, log.ahead).streams.first { $0.id.rawValue == "one" }
+        #expect(whole?.stored.last == Self.last)
+        var before = 0
+        for cut in stride(from: 0, to: log.ahead.count, by: 4096) {
+            let found = try await Self.contents(log.main, Array(log.ahead.prefix(cut)))
+            let van = try #require(found.streams.first { $0.id.rawValue == "one" })
+            #expect(found.salvage == nil)
+            #expect(van.stored == whole?.stored.through(van.last), "cut after \(cut) bytes")
+            #expect(van.stored.count >= before)
+            before = van.stored.count
+        }
+    }
+
+    @Test(.timeLimit(.minutes(30)), arguments: [Int64(0), 32 << 20])
+    func aFlippedBitCostsAPageAtTheMost(checkedSize: Int64) async throws {
+        var random = SplitMix64(seed: 42)
+        let log = try await Self.log(isClosed: true)
+        for _ in 0..<Self.flips {
+            let bit = Int.random(in: 0..<(log.main.count * 8), using: &random)
+            var main = log.main
+            main[bit / 8] ^= 1 << UInt8(bit % 8)
+            let found = try await Self.contents(main, [], checkedSize: checkedSize)
+            let (van, bus) = (
+                found.streams.first { $0.id.rawValue == "one" }, found.streams.first { $0.id.rawValue == "two" }
+            )
+            #expect(van?.last ?? 0 >= Self.last && bus?.last ?? 0 >= 31, "bit \(bit): what is missing is named")
+            let count = (van?.stored.count ?? 0) + (bus?.stored.count ?? 0)
+            #expect(count >= 559 - 15, "bit \(bit) cost \(559 - count) records")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(30))) func aFlippedBitInTheWriteAheadLogCostsAPageAtTheMost() async throws {
+        var random = SplitMix64(seed: 43)
+        let log = try await Self.log(isClosed: false)
+        for _ in 0..<Self.flips {
+            let bit = Int.random(in: 0..<(log.ahead.count * 8), using: &random)
+            var ahead = log.ahead
+            ahead[bit / 8] ^= 1 << UInt8(bit % 8)
+            let found = try await Self.contents(log.main, ahead)
+            let van = try #require(found.streams.first { $0.id.rawValue == "one" })
+            #expect(van.stored.count >= 528 - 15, "bit \(bit) cost \(528 - van.stored.count) records")
+        }
+    }
+
+    @Test func pagesOfAnyContentAreReadWithoutHarm() async throws {
+        var random = SplitMix64(seed: 44)
+        let log = try await Self.log(isClosed: true).main
+        for _ in 0..<2000 {
+            let first = 4096 * Int.random(in: 1..<(log.count / 4096), using: &random)
+            var page = Array(log[first..<(first + 4096)])
+            for _ in 0..<Int.random(in: 1...40, using: &random) {
+                page[Int.random(in: 0..<(Bool.random(using: &random) ? 40 : 4096), using: &random)] = .random(
+                    in: 0...255, using: &random)
+            }
+            let another = { (number: UInt32) -> [UInt8]? in number % 3 == 0 ? nil : page }
+            _ = PageScan(page: page, overflow: another).eachRow { place, columns in
+                _ = LogRow(place: place, columns)
+            }
+        }
+    }
+
+    @Test func aFileThatIsNoLogIsSetAsideWhole() async throws {
+        try await Self.inMemoryFolder { folder in
+            let path = folder.appending(path: "log").path()
+            let text = Data(String(repeating: "No log at all. ", count: 1000).utf8)
+            try text.write(to: URL(filePath: path))
+            let log = SQLiteSpool(path: path)
+            let salvage = try #require(try await log.open(now: UnixTime(1_790_000_000)).salvage)
+            #expect(salvage.count == 0)
+            #expect(salvage.path == path + ".damaged-20260921T141320Z")
+            #expect(try Data(contentsOf: URL(filePath: salvage.path)) == text)
+            try await log.close()
+            #expect(try await log.open(now: start).salvage == nil)
+            try await log.close()
+        }
+    }
+}

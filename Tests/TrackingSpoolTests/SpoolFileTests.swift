@@ -1,0 +1,201 @@
+import Foundation
+import TestSupport
+import Testing
+import TrackingCore
+
+@testable import TrackingSpool
+
+/// What only a file can do.
+@Suite struct SpoolFileTests {
+    @Test func aCopyOrARestoredFileBeginsANewStream() async throws {
+        try await withTemporaryFolder { folder in
+            let (path, copy) = (folder.appending(path: "log").path(), folder.appending(path: "copy").path())
+            let van = try TrackableID("van")
+            let log = SQLiteSpool(path: path)
+            _ = try await log.open(now: start)
+            try await log.append(try entries(1...5))
+            try await log.close()
+            for end in ["", ".closed"] { try FileManager.default.copyItem(atPath: path + end, toPath: copy + end) }
+
+            let second = SQLiteSpool(path: copy)
+            let copied = try await second.open(now: start).trackables[van]
+            #expect(copied?.current == nil && copied?.streams.map(\.stored) == [numbers(1...5)])
+            try await second.close()
+
+            #expect(try await log.open(now: start).trackables[van]?.current?.rawValue == "one")
+            try await log.append(try entries(6...9))
+            try await log.close()
+            // The old content in the same file, as `cp` restores it.
+            try Data(contentsOf: URL(filePath: copy)).write(to: URL(filePath: path), options: [])
+            let restored = try await log.open(now: start).trackables[van]
+            #expect(restored?.current == nil && restored?.streams.map(\.stored) == [numbers(1...5)])
+            try await log.close()
+        }
+    }
+
+    @Test func oneProgramAtATime() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "log").path()
+            let (first, second) = (SQLiteSpool(path: path), SQLiteSpool(path: path))
+            _ = try await first.open(now: start)
+            let error = await #expect(throws: TrackingError.self) { _ = try await second.open(now: start) }
+            #expect(error?.code == .spoolFailed)
+            try await first.append(try entries(1...5))
+            try await first.close()
+            #expect(try await second.open(now: start).salvage == nil)
+            try await second.close()
+        }
+    }
+
+    @Test func aRecordThatChangedIsMissingAndTheRestIsSalvaged() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "log").path()
+            let log = SQLiteSpool(path: path)
+            _ = try await log.open(now: start)
+            try await log.append(try entries(1...40))
+            try await log.close()
+            var bytes = try Data(contentsOf: URL(filePath: path))
+            let place = try #require(bytes.firstRange(of: Data(record(17).payload)))
+            bytes[place.lowerBound + 50] ^= 0x10
+            try bytes.write(to: URL(filePath: path), options: [])
+
+            #expect(try await log.open(now: start).salvage == nil)
+            let reading = try await log.readAll("one", 1...40)
+            #expect(reading.missing == numbers(17...17))
+            #expect(reading.records == (1...40).filter { $0 != 17 }.map { record($0) })
+            #expect(try await log.summary().count == 39)
+            try await log.close()
+            let contents = try await log.open(now: start)
+            let part = SpoolPart(trackable: try TrackableID("van"), stream: try stream("one"), seqs: numbers(17...17))
+            #expect(contents.salvage?.missing == [part])
+            #expect(contents.salvage?.count == 39)
+            #expect(FileManager.default.fileExists(atPath: contents.salvage?.path ?? ""))
+            #expect(contents.trackables[try TrackableID("van")]?.current == nil)
+            try await log.close()
+            #expect(try await log.open(now: start).salvage == nil, "once")
+            try await log.close()
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aSalvageCutShortBeginsAnew() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "log").path()
+            let log = SQLiteSpool(path: path)
+            _ = try await log.open(now: start)
+            try await log.append(try entries(1...40))
+            try await log.close()
+            // As if the program had ended before the new log took its place.
+            SpoolOpening.wantSalvage(of: path)
+            try Data("half a log".utf8).write(to: URL(filePath: path + ".draft"))
+            try Data("half a log".utf8).write(to: URL(filePath: path + ".new"))
+            var contents = try await log.open(now: start)
+            #expect(contents.salvage?.count == 40)
+            try await log.close()
+            // And as if it had ended when the damaged one was gone already.
+            try FileManager.default.moveItem(atPath: path, toPath: path + ".new")
+            contents = try await log.open(now: start)
+            #expect(contents.salvage == nil)
+            #expect(try await log.readAll("one", 1...40).records.count == 40)
+            try await log.close()
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2))) func whatWasAddedIsThereAfterAKill() async throws {
+        try await withTemporaryFolder { folder in
+            let (path, output) = (folder.appending(path: "log").path(), folder.appending(path: "out").path())
+            let program = try Self.writer()
+            var random = SplitMix64(seed: 7)
+            for _ in 0..<10 {
+                let child = try ChildProcess(program, [path, "200"], output: output)
+                // Killed somewhere after the first: a random number of records later.
+                let wanted = (try? Data(contentsOf: URL(filePath: output)).count) ?? 0
+                let more = Int.random(in: 100...20_000, using: &random)
+                let deadline = ContinuousClock.now + .seconds(20)
+                while LogRows.size(of: output) < wanted + more, ContinuousClock.now < deadline {
+                    try await Task.sleep(for: .milliseconds(1))
+                }
+                child.signal(SIGKILL)
+                try await child.waitForEnd()
+            }
+            var told: [String: SeqSet] = [:]
+            for line in try String(contentsOf: URL(filePath: output), encoding: .utf8).split(separator: "\n") {
+                let words = line.split(separator: " ")
+                guard words.count == 2, let seq = UInt64(words[1]) else { continue }
+                told[String(words[0]), default: SeqSet()].insert(seq)
+            }
+            #expect(told.count == 10)
+            let log = SQLiteSpool(path: path)
+            let contents = try await log.open(now: start)
+            #expect(contents.salvage == nil)
+            let streams = try #require(contents.trackables[try TrackableID("van")]?.streams)
+            for (name, seqs) in told {
+                let stored = try #require(streams.first { $0.id.rawValue == name }?.stored)
+                #expect(seqs.intersection(stored) == seqs, "every append that returned")
+                let reading = try await log.read(
+                    try stream(name), stored, maximumCount: .max, maximumBytes: .max)
+                #expect(reading.missing.isEmpty)
+            }
+            try await log.close()
+        }
+    }
+
+    /// Beside the tests' own program.
+    static func writer() throws -> String {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let program = root.appending(path: ".build/debug/spool-writer").path()
+        guard FileManager.default.isExecutableFile(atPath: program) else {
+            throw TestSupportError("\(program) is missing; build it with `swift build --build-tests`")
+        }
+        return program
+    }
+
+    @Test(.enabled(if: getuid() == 0, "a file system of its own needs root"), .timeLimit(.minutes(1)))
+    func aFullDiskEndsByItself() async throws {
+        try await withTemporaryFolder { folder in
+            let disk = folder.appending(path: "disk")
+            try FileManager.default.createDirectory(at: disk, withIntermediateDirectories: false)
+            try await ChildProcess.run("/bin/mount", ["-t", "tmpfs", "-o", "size=3m", "tmpfs", disk.path()])
+            do {
+                try await Self.fill(disk)
+            } catch {
+                try await ChildProcess.run("/bin/umount", ["-l", disk.path()])
+                throw error
+            }
+            try await ChildProcess.run("/bin/umount", ["-l", disk.path()])
+        }
+    }
+
+    private static func fill(_ disk: URL) async throws {
+        let log = SQLiteSpool(path: disk.appending(path: "log").path())
+        _ = try await log.open(now: start)
+        var (seq, kept, failures) = (UInt64(0), SeqSet(), 0)
+        while failures < 3 {
+            seq += 1
+            do throws(TrackingError) {
+                try await log.append([SpoolEntry(record(seq, size: 4000), of: TrackableID("van"), in: stream("one"))])
+                kept.insert(seq)
+            } catch {
+                #expect(error.code == .spoolFailed)
+                failures += 1
+            }
+            try #require(seq < 2000, "the disk is never full")
+        }
+        #expect(kept.count > 100)
+        let all = numbers(1...seq)
+        #expect(try await log.read(stream("one"), kept, maximumCount: .max, maximumBytes: .max).missing.isEmpty)
+        // What was sent makes room.
+        try await log.remove(numbers(1...50), of: stream("one"))
+        kept.remove(1...50)
+        for _ in 0..<20 {
+            seq += 1
+            try await log.append([SpoolEntry(record(seq, size: 4000), of: TrackableID("van"), in: stream("one"))])
+            kept.insert(seq)
+        }
+        try await log.close()
+        let stored = try #require(try await log.open(now: start).trackables[TrackableID("van")]?.streams.first)
+        #expect(stored == StoredStream(id: try stream("one"), stored: kept, last: seq))
+        #expect(all.count == 50 + stored.stored.count - 20 + 3)
+        try await log.close()
+    }
+}
