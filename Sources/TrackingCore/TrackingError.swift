@@ -8,7 +8,7 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
             case invalidName, invalidPayload, payloadTooLarge, invalidConfiguration
             case brokerUnreachable, connectionLost, badCredentials, notAuthorized, refused, takenOver
             case certificateExpired, certificateHostMismatch, certificateUnknownAuthority, tlsFailed
-            case inputUnreadable, stopped
+            case inputUnreadable, stopped, tripUnderWay, noTrip
         }
         private let base: Base
         private init(_ base: Base) { self.base = base }
@@ -46,6 +46,10 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
         public static var tlsFailed: Self { .init(.tlsFailed) }
         /// A file, device or receiver that cannot be read.
         public static var inputUnreadable: Self { .init(.inputUnreadable) }
+        /// A trip cannot be started while one is under way.
+        public static var tripUnderWay: Self { .init(.tripUnderWay) }
+        /// There is no trip to stop.
+        public static var noTrip: Self { .init(.noTrip) }
         /// The component was stopped.
         public static var stopped: Self { .init(.stopped) }
     }
