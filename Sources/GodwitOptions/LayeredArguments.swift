@@ -2,7 +2,8 @@ public import ArgumentParser
 import FoundationEssentials
 import Yams
 
-/// Options can be given on the command line, in the environment and in a YAML file; the former wins over the latter.
+/// Options can be given on the command line, in the environment and in a YAML file; the former wins over the latter. Beneath
+/// all three lies the ``Profile`` that `--profile` names, for commands that have this option.
 ///
 /// Each option is defined once, for the command line. What the environment (`--broker` is `GODWIT_BROKER`) and the file
 /// (`broker:`) add is put in front of the command's own arguments, so that all three are read and checked by one parser.
@@ -29,11 +30,14 @@ public enum LayeredArguments {
         var added: [String] = []
         let given = Set(own.prefix { $0 != "--" }.compactMap(self.name))
         let settings = try self.file(own, environment).map { try self.settings($0, options) } ?? [:]
+        let profile = self.profile(own, environment, settings)
         for option in options where !given.contains(option.name) && option.name != "config" {
             if let value = environment[self.variable(option.name)] {
                 added += try self.arguments(option, environment: value)
             } else if let value = settings[option.name] {
                 added += try self.arguments(option, setting: value)
+            } else if let value = profile?.value(of: option.name) {
+                added += try self.arguments(option, environment: value)
             }
         }
         return Array(arguments.prefix(path)) + added + own
@@ -64,6 +68,18 @@ public enum LayeredArguments {
             throw ValidationError("'\(path)' must be a mapping of keys to values, such as 'broker: mqtt://host'")
         }
         return settings
+    }
+
+    /// The profile that the command line, the environment or the file names; a name that is none is the parser's to refuse.
+    private static func profile(
+        _ arguments: [String], _ environment: [String: String], _ settings: [String: Any]
+    ) -> Profile? {
+        let own = arguments.prefix { $0 != "--" }
+        for (index, argument) in own.enumerated() {
+            if argument.hasPrefix("--profile=") { return Profile(rawValue: String(argument.dropFirst(10))) }
+            if argument == "--profile", index + 1 < own.count { return Profile(rawValue: own[index + 1]) }
+        }
+        return (environment[self.variable("profile")] ?? settings["profile"] as? String).flatMap(Profile.init)
     }
 
     // MARK: - The command
