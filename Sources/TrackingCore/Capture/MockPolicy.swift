@@ -11,12 +11,16 @@ public enum MockPolicy: String, Hashable, Sendable, CaseIterable {
     public func applied(to fix: Location) -> Location? {
         guard Self.isMock(fix) else { return fix }
         switch self {
-        case .mark:
-            var marked = fix
-            marked.addExtra([.flag("mock", true)])
-            return marked
+        case .mark: return Self.marked(fix)
         case .reject: return nil
         }
+    }
+
+    /// The fix, said to be a mock: what sources do with what their receivers call simulated.
+    public static func marked(_ fix: Location) -> Location {
+        var marked = fix
+        marked.addExtra([.flag("mock", true)])
+        return marked
     }
 
     /// Whether the source says that it did not measure this position.

@@ -9,6 +9,8 @@ public struct MotionStateMachine: Hashable, Sendable {
     static let fastest: [Motion: Double] = [.walking: 2.2, .running: 4.5, .cycling: 9, .driving: .infinity]
     /// How long a speed must call for another motion.
     public static let dwell: Duration = .seconds(5)
+    /// For so long after driving speed slower motion is driving still: lights and jams do not make a walk of a drive.
+    public static let driveMemory: Duration = .seconds(120)
     /// The share of a boundary that a speed must be beyond it.
     private static let margin = 1.0 / 6
     /// A fix whose radius of accuracy is larger, in metres, says nothing about motion.
@@ -39,6 +41,8 @@ public struct MotionStateMachine: Hashable, Sendable {
     public private(set) var isKnown = false
 
     private var candidate: Candidate?
+    /// When driving was last in force at driving speed.
+    private var lastDrive: UnixTime?
     private var places: [Place] = []
 
     /// Makes a machine that was told nothing.
@@ -47,7 +51,7 @@ public struct MotionStateMachine: Hashable, Sendable {
     /// A fix arrived: decides again, and returns it with its motion. What the source tells is left as it is, and is in force.
     public mutating func label(_ fix: Location) -> Location {
         guard fix.motion.isEmpty else {
-            self.set(fix.motion.contains(.stationary) ? .stationary : fix.motion[0])
+            self.set(fix.motion.contains(.stationary) ? .stationary : fix.motion[0], at: fix.time)
             self.note(fix)
             return fix
         }
@@ -61,14 +65,15 @@ public struct MotionStateMachine: Hashable, Sendable {
     public mutating func clockStepped() {
         self.places = []
         self.candidate = nil
+        self.lastDrive = nil
     }
 
     private mutating func moved(_ fix: Location) {
         let before = self.places.last
         self.note(fix)
         guard let speed = fix.speed ?? self.netSpeed else { return }
-        let wanted = self.motion(at: speed)
-        guard self.isKnown else { return self.set(wanted) }
+        let wanted = self.remembered(self.motion(at: speed), at: fix.time)
+        guard self.isKnown else { return self.set(wanted, at: fix.time) }
         guard wanted != self.motion else {
             self.candidate = nil
             return
@@ -77,10 +82,23 @@ public struct MotionStateMachine: Hashable, Sendable {
             // What a fix tells holds since the one before it.
             self.candidate = Candidate(motion: wanted, since: before?.time ?? fix.time)
         }
-        if let candidate = self.candidate, fix.time.since(candidate.since) >= Self.dwell { self.set(wanted) }
+        if let candidate = self.candidate, fix.time.since(candidate.since) >= Self.dwell {
+            self.set(wanted, at: fix.time)
+        }
     }
 
-    private mutating func set(_ motion: Motion?) {
+    /// The motion that a speed calls for, or driving where that was in force a short while ago.
+    private mutating func remembered(_ wanted: Motion?, at time: UnixTime) -> Motion? {
+        if wanted == .driving, self.motion == .driving { self.lastDrive = time }
+        guard let lastDrive = self.lastDrive, wanted != .stationary, time.since(lastDrive) < Self.driveMemory else {
+            return wanted
+        }
+        return .driving
+    }
+
+    private mutating func set(_ motion: Motion?, at time: UnixTime) {
+        let isRemembered = self.lastDrive.map { time.since($0) < Self.driveMemory } ?? false
+        if motion == .driving, !isRemembered { self.lastDrive = time }
         self.motion = motion
         self.isKnown = true
         self.candidate = nil

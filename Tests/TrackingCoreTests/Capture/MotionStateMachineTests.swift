@@ -24,6 +24,15 @@ import Testing
         #expect(motions == [.walking, .walking, .walking, .walking, .walking, .driving, .driving])
     }
 
+    @Test func aDriveGoesOnThroughAJamOfTwoMinutesAndNoLonger() {
+        let motions = self.motions(
+            Array(repeating: 15, count: 10) + Array(repeating: 0, count: 30) + Array(repeating: 1.5, count: 100))
+        #expect(motions[9] == .driving)
+        #expect(Set(motions[15..<40]) == [.stationary])
+        #expect(Set(motions[46..<129]) == [.driving])
+        #expect(motions.last == .walking)
+    }
+
     @Test func oneWildFixChangesNothing() {
         #expect(Set(self.motions([1.4, 1.4, 40, 1.4, 1.4, 40, 1.4, 1.4, 1.4])) == [.walking])
     }
