@@ -115,3 +115,22 @@ extension Happening {
 
     @Test func thereAreScenarios() { #expect(ScenarioFile.names(of: "zones").count >= 2) }
 }
+
+/// Plays Tests/Scenarios/motion: each fix is answered with the motions that it is labelled with.
+@Suite struct MotionScenarioTests {
+    @Test(arguments: ScenarioFile.names(of: "motion")) func scenario(name: String) throws {
+        var machine = MotionStateMachine(activity: .other)
+        try ScenarioFile(name, of: "motion").play { words in
+            switch words[0] {
+            case "fix":
+                let motions = machine.label(try ScenarioWords(words).fix()).motion.map(\.rawValue)
+                return [motions.isEmpty ? "unknown" : motions.joined(separator: " ")]
+            default:
+                Issue.record("'\(words[0])' is nothing that happens to a motion machine")
+                return []
+            }
+        }
+    }
+
+    @Test func thereAreScenarios() { #expect(ScenarioFile.names(of: "motion").count >= 2) }
+}
