@@ -1,7 +1,8 @@
 public import ArgumentParser
 import FoundationEssentials
 
-/// Options can be given on the command line, in the environment and in a YAML file; the former wins over the latter.
+/// Options can be given on the command line, in the environment and in a YAML file; the former wins over the latter. Beneath
+/// all three lies the ``Profile`` that `--profile` names, for commands that have this option.
 ///
 /// Each option is defined once, for the command line. What the environment (`--broker` is `GODWIT_BROKER`) and the file
 /// (`broker:`) add is put in front of the command's own arguments, so that all three are read and checked by one parser.
@@ -29,11 +30,14 @@ public enum LayeredArguments {
         let given = Set(own.prefix { $0 != "--" }.compactMap(self.name))
         let file = try self.file(own, environment).map { try ConfigurationFile(path: $0) }
         if let file { try self.check(file, options) }
+        let profile = options.contains { $0.name == "profile" } ? self.profile(own, environment, file) : nil
         for option in options where !given.contains(option.name) && option.name != "config" {
             if let value = environment[self.variable(option.name)] {
                 added += try self.arguments(option, environment: value)
             } else if let file, let entry = file[option.name] {
                 added += try self.arguments(option, setting: entry, in: file)
+            } else if let value = profile?.value(of: option.name) {
+                added += try self.arguments(option, environment: value)
             }
         }
         return Array(arguments.prefix(path)) + added + own
@@ -46,6 +50,18 @@ public enum LayeredArguments {
             if argument == "--config", index + 1 < arguments.count { return arguments[index + 1] }
         }
         return environment["GODWIT_CONFIG"]
+    }
+
+    /// The profile that the command line, the environment or the file names; a name that is none is the parser's to refuse.
+    private static func profile(
+        _ arguments: [String], _ environment: [String: String], _ file: ConfigurationFile?
+    ) -> Profile? {
+        let own = arguments.prefix { $0 != "--" }
+        for (index, argument) in own.enumerated() {
+            if argument.hasPrefix("--profile=") { return Profile(rawValue: String(argument.dropFirst(10))) }
+            if argument == "--profile", index + 1 < own.count { return Profile(rawValue: own[index + 1]) }
+        }
+        return (environment[self.variable("profile")] ?? file?["profile"]?.value.text).flatMap(Profile.init)
     }
 
     // MARK: - The command

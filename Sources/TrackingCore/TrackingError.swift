@@ -10,6 +10,7 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
             case certificateExpired, certificateHostMismatch, certificateUnknownAuthority, tlsFailed
             case inputUnreadable, stopped
             case spoolFailed, spoolDamaged
+            case tripUnderWay, noTrip
         }
         private let base: Base
         private init(_ base: Base) { self.base = base }
@@ -51,6 +52,10 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
         public static var spoolFailed: Self { .init(.spoolFailed) }
         /// The durable log is damaged: close it and open it again, and what is whole is taken over.
         public static var spoolDamaged: Self { .init(.spoolDamaged) }
+        /// A trip cannot be started while one is under way.
+        public static var tripUnderWay: Self { .init(.tripUnderWay) }
+        /// There is no trip to stop.
+        public static var noTrip: Self { .init(.noTrip) }
         /// The component was stopped.
         public static var stopped: Self { .init(.stopped) }
     }

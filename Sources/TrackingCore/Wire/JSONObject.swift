@@ -19,6 +19,9 @@ struct JSONObject {
         self.root = root
     }
 
+    /// Whether there is a member of this name, `null` included.
+    func has(_ name: StaticString) -> Bool { self.members[name.description] != nil }
+
     /// Reads a member with `read`; `nil` when it is absent or `null`.
     func optional<Value>(
         _ name: StaticString, _ read: (inout JSONScanner) throws(Refusal) -> Value

@@ -30,6 +30,7 @@ struct NumberRule {
         lowest: -.greatestFiniteMagnitude, highest: .greatestFiniteMagnitude, words: "a number")
     static let notNegative = NumberRule(lowest: 0, highest: .greatestFiniteMagnitude, words: "a number of 0 or more")
     static let fraction = NumberRule(lowest: 0, highest: 1, words: "a number from 0 to 1")
+    static let percent = NumberRule(lowest: 0, highest: 100, words: "a number from 0 to 100")
     static let latitude = NumberRule(lowest: -90, highest: 90, words: "a latitude from -90 to 90")
     static let longitude = NumberRule(lowest: -180, highest: 180, words: "a longitude from -180 to 180")
     static let bearing = NumberRule(lowest: 0, highest: 360, words: "a number from 0 to below 360")

@@ -27,6 +27,16 @@ import TrackingCore
         #expect(abs((fix.accuracySpeed ?? 0) - 0.5) < 1e-9)
     }
 
+    @Test(arguments: [(1, false), (8, true)]) func whatGpsdCallsSimulatedIsAMock(status: Int, isMock: Bool) throws {
+        let report = try self.read(
+            #"{"class":"TPV","mode":2,"time":"2024-05-17T12:00:01Z","lat":1,"lon":2,"status":\#(status)}"#)
+        guard case .fix(let fix, nil) = report else {
+            Issue.record("no fix")
+            return
+        }
+        #expect(MockPolicy.isMock(fix) == isMock)
+    }
+
     @Test func figuresThatOverflowAreUnknown() throws {
         let report = try self.read(
             #"{"class":"TPV","mode":2,"time":"2024-05-17T12:00:01Z","lat":1,"lon":2,"epx":1e200,"epy":1e200}"#)

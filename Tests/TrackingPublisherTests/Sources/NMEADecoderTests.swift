@@ -41,6 +41,14 @@ import TrackingCore
         #expect(unknown.accuracyHorizontal == nil && unknown.altitude == nil)
     }
 
+    @Test func whatAReceiverCallsSimulatedIsAMock() throws {
+        for (quality, isMock) in [(1, false), (2, false), (8, true)] {
+            let sentence = "GPGGA,120001,5239.1,N,00837.5,W,\(quality),09,0.9,20.0,M,57.0,M,,"
+            let fix = try #require(self.decode(self.make(sentence)).first)
+            #expect(MockPolicy.isMock(fix) == isMock)
+        }
+    }
+
     @Test func everyEpochIsGivenOnceInOrder() {
         let lines = (0..<120).flatMap { Sentences.epoch($0) }
         for isLive in [false, true] {

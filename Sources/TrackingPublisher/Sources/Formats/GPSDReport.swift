@@ -68,7 +68,8 @@ enum GPSDReport: Hashable, Sendable {
             location.bearing = track.normalizedBearing
             location.accuracyBearing = Self.positive(report.epd).map { $0 * Confidence.lineFrom95 }
         }
-        return .fix(location, device: report.device)
+        // STATUS_SIM of gpsd: its receiver says that it makes this up.
+        return .fix(report.status == 8 ? MockPolicy.marked(location) : location, device: report.device)
     }
 
     /// From the errors east and north where gpsd tells both, else from the radius (older ones tell only some of them).
@@ -89,6 +90,7 @@ private struct Class: Decodable { var `class`: String }
 private struct TPV: Decodable {
     var device: String?
     var mode: Int?
+    var status: Int?
     var time: String?
     var lat: Double?
     var lon: Double?

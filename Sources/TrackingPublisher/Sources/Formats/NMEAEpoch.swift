@@ -18,6 +18,8 @@ struct NMEAEpoch: Hashable, Sendable {
     private var deviations: NMEASentence.GST?
     private var speed: Double?
     private var course: Double?
+    /// Whether the receiver says that it makes this up.
+    private var isSimulated = false
 
     /// Begins the epoch of this time of day.
     init(time: NMEATime) { self.time = time }
@@ -54,7 +56,7 @@ struct NMEAEpoch: Hashable, Sendable {
         location.speed = self.speed
         // What stands still has no direction of travel, though receivers go on telling the last one, or 0.
         location.bearing = self.speed == 0 ? nil : self.course?.normalizedBearing
-        return location
+        return self.isSimulated ? MockPolicy.marked(location) : location
     }
 
     /// The moment of the epoch.
@@ -68,6 +70,7 @@ struct NMEAEpoch: Hashable, Sendable {
     private mutating func add(_ gga: NMEASentence.GGA) {
         // A place typed in by hand (7) is no fix.
         self.isInvalid = self.isInvalid || gga.quality == 0 || gga.quality == 7
+        self.isSimulated = gga.quality == 8
         self.isDifferential = (2...5).contains(gga.quality)
         self.coordinate = gga.coordinate ?? self.coordinate
         self.dilution = gga.dilution ?? self.dilution

@@ -32,7 +32,8 @@ final class DateExaminer: Sendable {
             doubt == .asIs
             ? doubt : WeekRollover.examine(location.time, clock: clock, isTrusted: self.isClockTrusted())
         location.time = verdict.applied(to: location.time)
-        if let mark = verdict.mark { location.extra = mark }
+        // The date of what the receiver made up is no news.
+        if let mark = verdict.mark, location.extra == nil { location.extra = mark }
         let isNew = self.state.withLock { state in
             defer { state.told = verdict }
             return state.told != verdict

@@ -1,0 +1,112 @@
+/// A point in the shape of NextBillion.ai's `LocationData` (`docs/nextbillion.md`): a view of ``Location`` for programs that
+/// know that shape. Every member of it has its counterpart, so nothing is lost on the way there and back but what it has no
+/// place for.
+public struct NextBillionLocation: Hashable, Sendable {
+    /// Where: `location.lat` and `location.lon`, in degrees.
+    public var coordinate: Coordinate
+    /// `timeStamp`: Unix time, whole seconds or with fraction.
+    public var timeStamp: UnixTime
+    /// `accuracy`: the radius of 68 % confidence in metres.
+    public var accuracy: Double?
+    /// `speed`, in metres a second.
+    public var speed: Double?
+    /// `bearing`: degrees from true north, 0 ≤ b < 360.
+    public var bearing: Double?
+    /// `altitude`, in metres.
+    public var altitude: Double?
+    /// `battery_level`, in percent, 0…100.
+    public var batteryLevel: Double?
+    /// `tracking_mode`: `active`, `balanced`, `passive` or `custom`.
+    public var trackingMode: TrackingMode?
+
+    /// Views a point.
+    public init(_ location: Location) {
+        self.coordinate = location.coordinate
+        self.timeStamp = location.time
+        self.accuracy = location.accuracyHorizontal
+        self.speed = location.speed
+        self.bearing = location.bearing
+        self.altitude = location.altitude
+        self.batteryLevel = location.batteryLevel.map(Self.percent)
+        self.trackingMode = location.mode
+    }
+
+    /// The point that this is a view of.
+    public var location: Location {
+        var location = Location(coordinate: self.coordinate, time: self.timeStamp)
+        location.accuracyHorizontal = self.accuracy
+        location.speed = self.speed
+        location.bearing = self.bearing
+        location.altitude = self.altitude
+        location.batteryLevel = self.batteryLevel.map { $0 / 100 }
+        location.mode = self.trackingMode
+        return location
+    }
+
+    /// Percent of a fraction, to a billionth: 0.55 is 55 and not 55.00000000000001.
+    private static func percent(_ fraction: Double) -> Double { (fraction * 1e11).rounded() / 1e9 }
+}
+
+extension NextBillionLocation {
+    /// At or above this a time is milliseconds, as the product's REST interface has them: 1e11 s is in the year 5138.
+    static let leastMilliseconds = 1e11
+
+    /// The point as JSON; what is unknown is left out.
+    public var encoded: [UInt8] {
+        var writer = JSONWriter(capacity: 256)
+        writer.raw("{")
+        writer.name("location")
+        writer.raw("{")
+        writer.member("lat", self.coordinate.latitude, .latitude)
+        writer.member("lon", self.coordinate.longitude, .longitude)
+        writer.raw("}")
+        writer.member("timeStamp", self.timeStamp.seconds, .time)
+        writer.member("accuracy", self.accuracy, .notNegative)
+        writer.member("speed", self.speed, .notNegative)
+        writer.member("bearing", self.bearing, .bearing)
+        writer.member("altitude", self.altitude, .finite)
+        writer.member("battery_level", self.batteryLevel, .percent)
+        writer.member("tracking_mode", self.trackingMode?.rawValue.lowercased())
+        writer.raw("}")
+        return writer.bytes
+    }
+
+    /// Reads a point. The time may also be called `timestamp`, and be in milliseconds.
+    ///
+    /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
+    public init(decoding payload: some Collection<UInt8>) throws(TrackingError) {
+        let message = try JSONObject(payload: payload)
+        func number(_ name: StaticString, _ rule: NumberRule) throws(TrackingError) -> Double? {
+            try message.optional(name) { json throws(Refusal) in try json.number(rule) }
+        }
+        let place = try message.object("location", .location)
+        let latitude = try place.required("lat") { json throws(Refusal) in try json.number(.latitude) }
+        let longitude = try place.required("lon") { json throws(Refusal) in try json.number(.longitude) }
+        guard let coordinate = Coordinate(latitude: latitude, longitude: longitude) else {
+            throw TrackingError(.invalidPayload, "location must be a latitude and a longitude")
+        }
+        let named = try number("timeStamp", .finite)
+        let seconds: Double
+        if let named {
+            seconds = named
+        } else {
+            seconds = try message.required("timestamp") { json throws(Refusal) in try json.number(.finite) }
+        }
+        let bearing = try number("bearing", .bearing)
+        var location = Location(
+            coordinate: coordinate,
+            time: UnixTime(seconds.magnitude >= Self.leastMilliseconds ? seconds / 1000 : seconds))
+        guard NumberRule.time.allows(location.time.seconds) else {
+            throw TrackingError(.invalidPayload, "timeStamp must be Unix time in seconds or milliseconds")
+        }
+        location.accuracyHorizontal = try number("accuracy", .notNegative)
+        location.speed = try number("speed", .notNegative)
+        location.bearing = bearing == 360 ? 0 : bearing
+        location.altitude = try number("altitude", .finite)
+        location.batteryLevel = try number("battery_level", .percent).map { $0 / 100 }
+        location.mode = try message.optional("tracking_mode") { json throws(Refusal) in
+            try json.text("active, balanced, passive or custom") { TrackingMode(rawValue: $0.uppercased()) }
+        }
+        self.init(location)
+    }
+}

@@ -1,0 +1,48 @@
+extension TripStateMachine {
+    /// What has to be kept so that a trip survives a restart: JSON; `nil` when there is no trip. To be stored whenever a point
+    /// or a version is, in the same transaction.
+    public func encoded(at moment: Moment) -> [UInt8]? {
+        guard let journey = self.journey else { return nil }
+        let trip = Self.updated(journey, now: moment.now)
+        var writer = JSONWriter(capacity: 1536)
+        writer.raw("{")
+        writer.name("trip")
+        MessageCodec.encode(trip).withUnsafeBufferPointer { writer.raw($0) }
+        if let counted = journey.counted {
+            writer.name("counted")
+            writer.feature(counted)
+        }
+        writer.member("wall", moment.wall.seconds, .time)
+        writer.member("news", journey.hasNews)
+        writer.raw("}")
+        return writer.bytes
+    }
+
+    /// Goes on with the trip that was under way when the program ended.
+    ///
+    /// The time between counts for its duration, as far as the device's clock tells it; where that has been set back, the
+    /// trip goes on with the duration it had.
+    ///
+    /// - Throws: `invalidPayload` that names the member; the machine goes on as it was.
+    public mutating func restore(_ bytes: [UInt8], at moment: Moment) throws(TrackingError) {
+        let state = try JSONObject(payload: bytes)
+        let tripBytes = try state.required("trip") { json throws(Refusal) in
+            let start = json.position
+            try json.skipValue()
+            return Array(json.read(since: start))
+        }
+        var trip = try MessageCodec.decodeTrip(tripBytes)
+        guard trip.state == .active else {
+            throw TrackingError(.invalidPayload, "trip.state must be ACTIVE for a trip to go on")
+        }
+        let counted = try state.optional("counted") { json throws(Refusal) in try json.feature(.location) }
+        let wall = UnixTime(try state.required("wall") { json throws(Refusal) in try json.number(.time) })
+        let hasNews = try state.optional("news") { json throws(Refusal) in try json.flag() } ?? false
+        // No trip is longer than what can be a time.
+        trip.duration = min(trip.duration + max(0, moment.wall.since(wall).inSeconds), NumberRule.time.highest)
+        let startedNow = moment.now.advanced(by: .zero - .seconds(trip.duration))
+        self.journey = Journey(
+            trip: trip, counted: counted, startedNow: startedNow, lastVersion: moment.now, lastFix: moment.now,
+            hasNews: hasNews)
+    }
+}

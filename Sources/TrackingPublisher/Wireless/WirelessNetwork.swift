@@ -1,0 +1,64 @@
+private import Glibc
+
+/// The name of the wireless network that the device is connected to, as the kernel tells it (`SIOCGIWESSID`). Reading it needs
+/// no rights and does not block; a device whose driver does not answer that question, as newer ones may not, has none.
+public struct WirelessNetwork: Sendable {
+    /// The longest name of an interface, and of a network, in bytes.
+    private static let longestInterface = 15
+    private static let longestName = 32
+
+    private let directory: String
+    private let ask: @Sendable (_ interface: String) -> [UInt8]?
+
+    /// Looks at the interfaces listed in `directory`, as Linux does in `/sys/class/net`.
+    public init(directory: String = "/sys/class/net") { self.init(directory: directory, ask: Self.kernel) }
+
+    /// Asks `ask` for the name that an interface is connected to.
+    init(directory: String, ask: @escaping @Sendable (String) -> [UInt8]?) {
+        self.directory = directory
+        self.ask = ask
+    }
+
+    /// The name now, of the first interface in order of their names that is connected; `nil` when none is.
+    public var name: String? {
+        for interface in SmallFile.names(in: self.directory) where self.isWireless(interface) {
+            guard let name = self.ask(interface).flatMap(Self.text) else { continue }
+            return name
+        }
+        return nil
+    }
+
+    private func isWireless(_ interface: String) -> Bool {
+        let kinds = SmallFile.names(in: "\(self.directory)/\(interface)")
+        return kinds.contains("wireless") || kinds.contains("phy80211")
+    }
+
+    /// The text of a name: 1 to 32 bytes of anything, where old drivers leave a zero at the end.
+    static func text(_ name: [UInt8]) -> String? {
+        let bytes = name.prefix(Self.longestName).prefix { $0 != 0 }
+        return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// What the kernel says. Its `struct iwreq` is the interface's name in 16 bytes, the address of a buffer, and the buffer's
+    /// length and flags, of 2 bytes each.
+    private static func kernel(_ interface: String) -> [UInt8]? {
+        guard (1...Self.longestInterface).contains(interface.utf8.count) else { return nil }
+        let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        let question: UInt = 0x8B1B
+        let lengthOffset = 16 + MemoryLayout<UnsafeMutableRawPointer>.size
+        var name = [UInt8](repeating: 0, count: Self.longestName + 1)
+        let length = name.withUnsafeMutableBytes { name -> Int? in
+            var request = [UInt8](repeating: 0, count: 48)
+            return request.withUnsafeMutableBytes { request -> Int? in
+                request.copyBytes(from: interface.utf8)
+                request.storeBytes(of: name.baseAddress, toByteOffset: 16, as: UnsafeMutableRawPointer?.self)
+                request.storeBytes(of: UInt16(name.count), toByteOffset: lengthOffset, as: UInt16.self)
+                guard let address = request.baseAddress, ioctl(descriptor, question, address) == 0 else { return nil }
+                return Int(request.load(fromByteOffset: lengthOffset, as: UInt16.self))
+            }
+        }
+        return length.map { Array(name.prefix($0)) }
+    }
+}

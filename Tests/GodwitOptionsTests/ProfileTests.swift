@@ -1,0 +1,167 @@
+import ArgumentParser
+import Foundation
+import GodwitOptions
+import Testing
+import TrackingCore
+
+private struct Device: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "device")
+    @OptionGroup var capture: CaptureOptions
+    @Option var defaultResolution: Resolution?
+    @Option var batchSize = 200
+    @Option var batchWindow = "20"
+    @Option var keepPoints = "off"
+    @Option var onCollision = "keep"
+    @Option var config: String?
+}
+
+/// The options of the agent that profiles set and that are not about capturing.
+private let othersOptions: Set = ["default-resolution", "batch-size", "batch-window", "keep-points", "on-collision"]
+
+@Suite struct ProfileTests {
+    private func parse(
+        _ arguments: [String], _ environment: [String: String] = [:], file: String? = nil
+    ) throws -> Device {
+        var environment = environment
+        if let file {
+            let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).yaml").path()
+            try file.write(toFile: path, atomically: true, encoding: .utf8)
+            environment["GODWIT_CONFIG"] = path
+        }
+        let merged = try LayeredArguments.merge(arguments, environment: environment, for: Device.self)
+        return try #require(try Device.parseAsRoot(merged) as? Device)
+    }
+
+    /// Sets each profile and prints its keys; those are the keys that the page lists, and options of the command.
+    @Test(arguments: Profile.allCases) func aProfileSetsTheKeysOfThePage(profile: Profile) throws {
+        let merged = try LayeredArguments.merge(
+            ["--profile", profile.rawValue], environment: [:], for: Device.self)
+        let set = merged.filter { $0.hasPrefix("--") && $0 != "--profile" }.sorted()
+        print("profile \(profile.rawValue): \(set.map { String($0.dropFirst(2)) }.joined(separator: " "))")
+        #expect(set == profile.keys.map { "--\($0.name)=\($0.value)" })
+        #expect(profile.keys.map(\.name) == profile.keys.map(\.name).sorted())
+
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let page = try String(contentsOf: root.appending(path: "docs/capture.md"), encoding: .utf8)
+        let row = try #require(page.split(separator: "\n").first { $0.hasPrefix("| `\(profile.rawValue)` |") })
+        let listed = row.matches(of: #/`([a-z-]+): ([^`]+)`/#).map { "--\($0.1)=\($0.2)" }
+        #expect(listed == set)
+    }
+
+    @Test(arguments: [
+        (Profile.highResolution, "MAXIMUM/1000/0", TrackingMode.active), (.batterySaving, "LOW/120000/200", .passive),
+        (.overland, "BALANCED/1000/0", .custom), (.nextbillion, "HIGH/1000/0", .active),
+    ])
+    func aProfileIsARateOfTheReceiver(profile: Profile, resolution: String, mode: TrackingMode) throws {
+        let device = try self.parse(["--profile", profile.rawValue])
+        let rate = try device.capture.resolution(given: device.defaultResolution)
+        #expect(rate.argumentText == resolution)
+        #expect(device.capture.modeInForce(given: device.defaultResolution) == mode)
+    }
+
+    @Test func theLineWinsOverTheEnvironmentOverTheFileOverTheProfile() throws {
+        let file = "profile: nextbillion\nbatch-size: 31\nbatch-window: 21\nlow-battery: 11\n"
+        let device = try self.parse(
+            ["--batch-size", "33"], ["GODWIT_BATCH_SIZE": "32", "GODWIT_BATCH_WINDOW": "22"], file: file)
+        #expect(device.batchSize == 33)
+        #expect(device.batchWindow == "22")
+        #expect(device.capture.lowBattery == 11)
+        #expect(device.keepPoints == "5000")
+        #expect(device.onCollision == "clear")
+        #expect(device.capture.profile == .nextbillion)
+    }
+
+    @Test func aProfileOfAHigherLayerTakesThePlaceOfALower() throws {
+        let device = try self.parse(["--profile=overland"], ["GODWIT_PROFILE": "nextbillion"])
+        #expect(device.batchSize == 200)
+        #expect(device.onCollision == "keep")
+        #expect(try self.parse([], ["GODWIT_PROFILE": "nextbillion"]).batchSize == 30)
+    }
+
+    @Test func anUnknownProfileIsRefused() {
+        #expect(throws: (any Error).self) { try self.parse(["--profile", "fast"]) }
+        #expect(throws: (any Error).self) { try self.parse([], ["GODWIT_PROFILE": "fast"]) }
+    }
+
+    @Test func everyKeyIsAnOptionOfTheAgent() throws {
+        let help = CaptureOnly.helpMessage()
+        for key in Profile.allCases.flatMap(\.keys) where !othersOptions.contains(key.name) {
+            #expect(help.contains("--\(key.name) "), "\(key.name)")
+        }
+    }
+
+    private struct CaptureOnly: ParsableCommand { @OptionGroup var capture: CaptureOptions }
+}
+
+@Suite struct CaptureOptionsTests {
+    private func parse(_ arguments: String...) throws -> CaptureOptions { try CaptureOptions.parse(arguments) }
+
+    @Test func withoutOptionsEverythingIsRecordedAndShown() throws {
+        let options = try self.parse()
+        #expect(try options.captureFilter == CaptureFilter())
+        #expect(try options.privacyZones == PrivacyZones())
+        #expect(try options.pauseMachine == nil)
+        #expect(try options.sendDeferral == nil)
+        #expect(options.stats(accuracy: .high) == nil)
+        #expect(try options.resolution(given: nil) == .standard)
+        #expect(options.modeInForce(given: nil) == nil)
+    }
+
+    @Test func theOptionsOfAFilterAreItsFigures() throws {
+        let options = try self.parse(
+            "--minimum-distance", "10", "--minimum-time", "2.5", "--maximum-accuracy-radius", "50",
+            "--significant-change", "200")
+        let filter = try CaptureFilter(
+            minimumDistance: 10, minimumTime: .seconds(2.5), maximumAccuracyRadius: 50, significantChange: .also(200))
+        #expect(try options.captureFilter == filter)
+    }
+
+    @Test func anActivitySetsThePauseAndItsOptionsWin() throws {
+        let figures = try PauseStateMachine(radius: 25, after: .seconds(120))
+        #expect(try self.parse("--activity", "fitness", "--pause", "on").pauseMachine == figures)
+        let given = try self.parse(
+            "--activity", "fitness", "--pause", "on", "--pause-radius", "70", "--pause-after", "60")
+        #expect(try given.pauseMachine == PauseStateMachine(radius: 70, after: .seconds(60)))
+    }
+
+    @Test func zonesAreReadInEitherForm() throws {
+        let options = try self.parse("--zone", "home,52.6,-8.6,100", "--zone", "the office, 52.7, -8.7, 250,omit")
+        #expect(options.zone.map(\.name) == ["home", "the office"])
+        #expect(options.zone.map(\.rule) == [.replace, .omit])
+        #expect(options.zone[1].radius == 250)
+    }
+
+    @Test(arguments: [
+        ["--zone", "home,52.6,-8.6"], ["--zone", "home,52.6,-8.6,5"], ["--zone", "home,92,-8.6,100"],
+        ["--zone", "home,52.6,-8.6,100,hide"], ["--zone", "a,1,1,100", "--zone", "a,2,2,100"],
+        ["--minimum-distance=-1"], ["--minimum-time", "1e300"], ["--maximum-accuracy-radius", "0"],
+        ["--significant-change", "0"], ["--significant-change", "often"], ["--pause-after", "0"],
+        ["--pause-radius", "nan"], ["--defer", "0"], ["--low-battery", "101"], ["--desired-accuracy", "50"],
+        ["--activity", "flying"], ["--mode", "fast"], ["--mock", "maybe"], ["--automatic-trips", ""],
+    ])
+    func whatIsOutOfRangeIsRefused(arguments: [String]) {
+        #expect(throws: (any Error).self) { try CaptureOptions.parse(arguments) }
+    }
+
+    @Test func theAccuracyAskedForStandsInThatOfTheMode() throws {
+        let options = try self.parse("--mode", "balanced", "--desired-accuracy", "best", "--tracking-stats")
+        #expect(try options.resolution(given: nil).argumentText == "MAXIMUM/15000/25")
+        #expect(options.modeInForce(given: nil) == .balanced)
+        #expect(options.modeInForce(given: .standard) == .custom)
+        #expect(options.stats(accuracy: .maximum)?.desiredAccuracy == .best)
+    }
+}
+
+@Suite struct DisplayUnitsTests {
+    @Test(arguments: [
+        (DisplayUnits.metric, "29.5 km/h", "830 m", "12.4 km", "19 m"),
+        (.imperial, "18.3 mph", "2723 ft", "7.7 mi", "62 ft"), (.nautical, "15.9 kn", "830 m", "6.7 nmi", "19 m"),
+    ])
+    func figuresAreWrittenForPeople(units: DisplayUnits, speed: String, short: String, long: String, height: String) {
+        #expect(units.speed(8.2) == speed)
+        #expect(units.distance(830) == short)
+        #expect(units.distance(12_400) == long)
+        #expect(units.length(19) == height)
+    }
+}

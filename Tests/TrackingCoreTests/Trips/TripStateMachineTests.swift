@@ -1,0 +1,121 @@
+import Testing
+
+@testable import TrackingCore
+
+@Suite struct TripStateMachineTests {
+    @Test func aTripSurvivesARestartMemberByMember() throws {
+        var talk = TripConversation()
+        _ = try talk.start("bicycle", at: 0)
+        for second in 1...100 {
+            var fix = Location.fix(north: Double(second) * 5, at: Double(second), speed: 5, accuracy: 4)
+            fix.extra = Array(#"{"a":1}"#.utf8)
+            _ = try talk.fix(fix, at: Double(second))
+        }
+        let before = try #require(talk.machine.status(at: .at(100)))
+        let state = try #require(talk.machine.encoded(at: .at(100)))
+        var restored = TripStateMachine(seed: 9)
+        try restored.restore(state, at: .at(100))
+        #expect(restored.status(at: .at(100)) == before)
+        #expect(restored.encoded(at: .at(100)) == state)
+        #expect(before.startLocation?.extra == nil)
+        #expect(before.distance.rounded() == 495)
+        #expect(try MessageCodec.decodeTrip(MessageCodec.encode(before)) == before)
+    }
+
+    @Test func theTimeBetweenCountsUnlessTheClockWasSetBack() throws {
+        var talk = TripConversation()
+        _ = try talk.start("car", at: 0)
+        let state = try #require(talk.machine.encoded(at: .at(50)))
+        var later = TripStateMachine(seed: 9)
+        // The monotonic clock begins anew with the device.
+        let wall = Moment.at(80).wall
+        try later.restore(state, at: Moment(now: MonotonicTime(.seconds(3)), wall: wall))
+        #expect(later.status(at: Moment(now: MonotonicTime(.seconds(5)), wall: wall))?.duration == 82)
+        var unset = TripStateMachine(seed: 9)
+        try unset.restore(state, at: Moment(now: MonotonicTime(.seconds(3)), wall: UnixTime(3)))
+        #expect(unset.status(at: Moment(now: MonotonicTime(.seconds(5)), wall: UnixTime(5)))?.duration == 52)
+    }
+
+    @Test func anIdleMachineHasNothingToKeep() throws {
+        #expect(TripStateMachine(seed: 1).encoded(at: .at(0)) == nil)
+    }
+
+    @Test(arguments: [
+        "", "{}", #"{"trip":{},"wall":1}"#, #"{"trip":7,"wall":1}"#,
+        #"{"trip":{"tripId":"a","mode":"car","state":"ENDED","start":1,"stream":"s","seq":1},"wall":1}"#,
+        #"{"trip":{"tripId":"a","mode":"car","state":"ACTIVE","start":1,"stream":"s","seq":1}}"#,
+    ])
+    func aDamagedStateIsRefusedAndChangesNothing(text: String) throws {
+        var machine = TripStateMachine(seed: 1)
+        #expect(throws: TrackingError.self) { try machine.restore(Array(text.utf8), at: .at(0)) }
+        #expect(machine.current == nil)
+    }
+
+    @Test func anAbsurdDurationDoesNoHarm() throws {
+        let text =
+            #"{"trip":{"tripId":"a","mode":"car","state":"ACTIVE","start":1,"duration":1e300,"stream":"s","seq":1},"wall":1}"#
+        var machine = TripStateMachine(seed: 1)
+        try machine.restore(Array(text.utf8), at: .at(0))
+        #expect(machine.status(at: .at(1))?.duration ?? 0 > 1e10)
+    }
+
+    @Test(arguments: [("walk", true), ("hot-air balloon", true), ("", false), ("a\nb", false)])
+    func aModeIsAWordOfOneTo64Bytes(text: String, isMode: Bool) {
+        #expect(((try? TripMode(text)) != nil) == isMode)
+        #expect((try? TripMode(String(repeating: "x", count: 64))) != nil)
+        #expect((try? TripMode(String(repeating: "x", count: 65))) == nil)
+    }
+
+    @Test func theKnownModesAreModes() throws {
+        for mode in TripMode.known { #expect(try TripMode(mode).rawValue == mode) }
+        #expect(Set(TripMode.known).isSuperset(of: ["walk", "run", "bicycle", "car", "boat", "scooter"]))
+    }
+
+    @Test func changesAreToldAsEventsWithoutPlaces() throws {
+        var talk = TripConversation()
+        _ = try talk.start("car", at: 0)
+        _ = try talk.stop(at: 9)
+        let id = try #require(talk.versions.first).id
+        #expect(talk.versions.allSatisfy { $0.id == id })
+        #expect(
+            TripStateMachine.Change.started(talk.versions[0]).happening
+                == Happening(.tripStarted, ["tripId": .text(id), "mode": .text("car")]))
+        #expect(
+            TripStateMachine.Change.ended(talk.versions[1]).happening?.detail["endedBy"] == .text("user"))
+        #expect(TripStateMachine.Change.progressed(talk.versions[0]).happening == nil)
+    }
+
+    @Test func aTripDoesNotEndBeforeItBegan() throws {
+        var machine = TripStateMachine(seed: 1)
+        let name = RecordName(stream: try #require(StreamID("s")), seq: 1)
+        _ = try machine.start(TripMode("car"), at: .at(1000), next: name)
+        let ended = try machine.stop(
+            at: Moment(now: Moment.at(1060).now, wall: UnixTime(5)), next: name)
+        #expect(ended.trip.end == ended.trip.start)
+        #expect(ended.trip.duration == 60)
+    }
+
+    /// On any drive with any outliers: the distance is that of the points that count, one after the other, restarts included.
+    @Test(arguments: UInt64(1)...6) func theDistanceIsThatOfThePointsThatCount(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        var talk = TripConversation()
+        _ = try talk.start("car", at: 0)
+        var expected = 0.0
+        var last: Coordinate?
+        var north = 0.0
+        for second in 1...400 {
+            north += Double.random(in: -5...30, using: &generator)
+            let accuracy = Bool.random(using: &generator) ? Double.random(in: 1...400, using: &generator) : nil
+            let fix = Location.fix(north: north, at: Double(second), accuracy: accuracy)
+            _ = try talk.fix(fix, at: Double(second))
+            if (accuracy ?? 0) < 200 {
+                expected += last.map { $0.distance(to: fix.coordinate).value } ?? 0
+                last = fix.coordinate
+            }
+            if second % 97 == 0 { try talk.restart(at: Double(second), until: Double(second)) }
+        }
+        let trip = try #require(talk.machine.status(at: .at(400)))
+        #expect(abs(trip.distance - expected) < 0.01)
+        #expect(trip.duration == 400)
+    }
+}
