@@ -16,6 +16,24 @@ extension CaptureOptions {
     /// What points say about their mode: `custom` where a resolution was given in place of its figures, `nil` where nothing was.
     public func modeInForce(given: Resolution?) -> TrackingMode? { given == nil ? self.mode : .custom }
 
+    /// What becomes of a fix before it is recorded, with the resolution `given` in place of that of the mode.
+    public func machine(given: Resolution?) throws(TrackingError) -> CaptureStateMachine {
+        var configuration = CaptureStateMachine.Configuration()
+        configuration.mock = self.mock
+        configuration.activity = self.activity
+        configuration.pause = try self.pauseMachine
+        configuration.tellsVisits = self.visits
+        configuration.mode = self.modeInForce(given: given)
+        configuration.stats = self.stats(accuracy: try self.resolution(given: given).accuracy)
+        return CaptureStateMachine(
+            filter: try self.captureFilter, zones: try self.privacyZones, configuration: configuration)
+    }
+
+    /// What begins, measures and ends the trips of a trackable.
+    public func trips(seed: UInt64) throws(TrackingError) -> TripStateMachine {
+        TripStateMachine(automatic: self.automaticTrips, rest: try self.standing, seed: seed)
+    }
+
     /// The filter before the log.
     public var captureFilter: CaptureFilter {
         get throws(TrackingError) {

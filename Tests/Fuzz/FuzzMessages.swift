@@ -11,4 +11,17 @@ func fuzzMessages(_ bytes: [UInt8]) {
     if let value = try? MessageCodec.decodeLiveness(bytes) { _ = MessageCodec.encode(value) }
     if let value = try? MessageCodec.decodePresence(bytes) { _ = MessageCodec.encode(value) }
     if let value = try? MessageCodec.decodeEvent(bytes) { _ = MessageCodec.encode(value) }
+    if let value = try? NextBillionLocation(decoding: bytes) {
+        precondition((try? NextBillionLocation(decoding: value.encoded)) != nil)
+    }
+    fuzzTripState(bytes)
+}
+
+/// The state of a trip that a file gives back: what is restored can be kept and restored again.
+private func fuzzTripState(_ bytes: [UInt8]) {
+    let moment = Moment(now: MonotonicTime(.seconds(9)), wall: UnixTime(1_700_000_000))
+    var trips = TripStateMachine(seed: 1)
+    guard (try? trips.restore(bytes, at: moment)) != nil, let state = trips.encoded(at: moment) else { return }
+    var again = TripStateMachine(seed: 1)
+    precondition((try? again.restore(state, at: moment)) != nil)
 }

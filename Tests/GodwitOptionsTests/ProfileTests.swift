@@ -125,6 +125,23 @@ private let othersOptions: Set = ["default-resolution", "batch-size", "batch-win
         #expect(try given.pauseMachine == PauseStateMachine(radius: 70, after: .seconds(60)))
     }
 
+    @Test func theOptionsMakeTheMachines() throws {
+        let options = try self.parse(
+            "--mode", "active", "--mock", "reject", "--activity", "automotive", "--pause", "on", "--visits",
+            "--zone", "home,52.6,-8.6,100", "--tracking-stats", "--minimum-distance", "5", "--automatic-trips", "car")
+        let machine = try options.machine(given: nil)
+        #expect(machine.configuration.mode == .active)
+        #expect(machine.configuration.mock == .reject)
+        #expect(machine.configuration.activity == .automotive)
+        #expect(machine.configuration.pause == PauseStateMachine(activity: .automotive))
+        #expect(machine.configuration.tellsVisits)
+        #expect(machine.configuration.stats?.desiredAccuracy == .tenMetres)
+        #expect(machine.zones.zones.map(\.name) == ["home"])
+        #expect(try machine.filter == CaptureFilter(minimumDistance: 5))
+        #expect(try options.trips(seed: 1).automatic == TripMode("car"))
+        #expect(try self.parse().trips(seed: 1).automatic == nil)
+    }
+
     @Test func zonesAreReadInEitherForm() throws {
         let options = try self.parse("--zone", "home,52.6,-8.6,100", "--zone", "the office, 52.7, -8.7, 250,omit")
         #expect(options.zone.map(\.name) == ["home", "the office"])

@@ -1,6 +1,6 @@
 extension TripStateMachine {
-    /// What has to be kept so that a trip survives a restart: JSON; `nil` when there is no trip. To be stored whenever a point
-    /// or a version is, in the same transaction.
+    /// What has to be kept so that a trip survives a restart: JSON; `nil` when there is no trip. To be stored once in
+    /// each transaction that has a point or a version of it, behind the last of them.
     public func encoded(at moment: Moment) -> [UInt8]? {
         guard let journey = self.journey else { return nil }
         let trip = Self.updated(journey, now: moment.now)
