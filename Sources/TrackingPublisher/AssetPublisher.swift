@@ -39,7 +39,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     /// - Parameters:
     ///   - transport: The connection; it is run and closed by this publisher.
     ///   - spool: Where records are kept until they are safe; in memory by default, and then gone with the program.
-    ///   - policy: What decides resolutions; a policy of one's own sees the same snapshot.
+    ///   - policy: What decides resolutions; a policy of one's own sees the same snapshot. It is asked on the transport's
+    ///     thread, so it answers at once.
     public init(
         configuration: PublisherConfiguration, transport: Transport, spool: any SpoolStorage = InMemorySpool(),
         policy: any ResolutionPolicy = DefaultResolutionPolicy(), logger: Logger = Logger(label: "godwit.publisher")
@@ -132,6 +133,15 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     public func run() async throws {
         let contents = try await self.spool.open(now: self.clock.moment.wall)
         if let salvage = contents.salvage { LogWorker.tell(salvage, self.logger) }
+        await withTaskExecutorPreference(self.transport.executor) { await self.work(contents) }
+        self.end()
+        try await self.spool.close()
+        if let failure = self.shared.withLock({ $0.failure }) { throw failure }
+    }
+
+    /// Everything here is short and never waits for more than the next event: it runs where the transport wants it.
+    @concurrent
+    private func work(_ contents: SpoolContents) async {
         let log = LogWorker(
             storage: self.spool, limits: self.configuration.limits, logger: self.logger
         ) { self.clock.moment.wall }
@@ -152,9 +162,6 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         } onGracefulShutdown: {
             self.finish(within: .seconds(5))
         }
-        self.end()
-        try await self.spool.close()
-        if let failure = self.shared.withLock({ $0.failure }) { throw failure }
     }
 
     /// The machine is a local variable: nobody else can touch it.

@@ -38,9 +38,12 @@ extension PublisherStateMachine {
     /// Sends what waits, tells events that were kept, and looks after what must happen later.
     mutating func progress(at moment: Moment) -> [Action] {
         var actions: [Action] = []
-        for (id, asset) in self.assets {
-            if self.session.isAnnounced, asset.isSending { actions += self.sendNext(of: id, at: moment) }
-            self.timers.keep(.silence(id), at: self.session.isAnnounced ? asset.silenceDeadline : nil)
+        // Over a copy of the names: going through the trackables themselves would copy them all at the first change.
+        for id in Array(self.assets.keys) {
+            if self.session.isAnnounced, self.assets[id]?.isSending == true {
+                actions += self.sendNext(of: id, at: moment)
+            }
+            self.timers.keep(.silence(id), at: self.session.isAnnounced ? self.assets[id]?.silenceDeadline : nil)
             // Behind the live lane: the newest position goes first.
             actions += self.openRecords(of: id, at: moment)
         }
