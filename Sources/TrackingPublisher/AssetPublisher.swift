@@ -22,6 +22,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     private let stateChanges = Broadcast<TrackableStateChange>(buffer: 1024)
     private let captures = Broadcast<CapturedFix>(buffer: 4096)
     private let resolutionChanges = Broadcast<TrackableResolutionChange>(buffer: 1024)
+    private let tripChanges = Broadcast<Trip>(buffer: 256)
     private let sensor = Broadcast<Resolution>(buffer: 1)
     private let connections = Broadcast<Disconnection?>(buffer: 64)
     private let shared = Mutex(Shared())
@@ -32,6 +33,10 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         var sensor: Resolution?
         var failure: TrackingError?
         var badMessages = 0
+        /// Who waits for the answer to a request, by its number.
+        var requests: [UInt64: CheckedContinuation<Result<Trip, TrackingError>, Never>] = [:]
+        var lastRequest: UInt64 = 0
+        var hasEnded = false
     }
 
     /// Makes a publisher that carries nothing yet.
@@ -70,6 +75,37 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     public func remove(_ id: TrackableID) {
         self.shared.withLock { if $0.active == id { $0.active = nil } }
         self.mailbox.post(.remove(id))
+    }
+
+    /// Begins a trip of a trackable; its points carry the trip's id.
+    ///
+    /// - Throws: `tripUnderWay` when there is one already; `invalidName` when the trackable is not carried; `stopped`.
+    public func startTrip(_ mode: TripMode, of id: TrackableID) async throws(TrackingError) -> Trip {
+        try await self.request { .trip(id, mode, request: $0) }.get()
+    }
+
+    /// Ends the trip of a trackable.
+    ///
+    /// - Throws: `noTrip` when there is none; `invalidName` when the trackable is not carried; `stopped`.
+    public func stopTrip(of id: TrackableID) async throws(TrackingError) -> Trip {
+        try await self.request { .trip(id, nil, request: $0) }.get()
+    }
+
+    private func request(
+        _ event: @Sendable (UInt64) -> PublisherStateMachine.Event
+    ) async -> Result<Trip, TrackingError> {
+        await withCheckedContinuation { continuation in
+            let number: UInt64? = self.shared.withLock { shared in
+                guard !shared.hasEnded else { return nil }
+                shared.lastRequest += 1
+                shared.requests[shared.lastRequest] = continuation
+                return shared.lastRequest
+            }
+            guard let number else {
+                return continuation.resume(returning: .failure(TrackingError(.stopped, "the publisher has ended")))
+            }
+            self.mailbox.post(event(number))
+        }
     }
 
     /// Sends what waits in the log now: one batch of each trackable, or everything.
@@ -115,6 +151,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     public var fixes: AsyncStream<CapturedFix> { self.captures.listen() }
     /// Every change of a trackable's resolution, and why.
     public var resolutions: AsyncStream<TrackableResolutionChange> { self.resolutionChanges.listen() }
+    /// Every version of every trip: its beginning, its progress once a minute, its end.
+    public var trips: AsyncStream<Trip> { self.tripChanges.listen() }
     /// What is asked of the source, from now on.
     public var sensorResolutions: AsyncStream<Resolution> { self.sensor.listen() }
     /// The connection: `nil` when it was made, else why it is not there.
@@ -168,12 +206,14 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     private func decide(_ group: inout DiscardingTaskGroup, _ contents: SpoolContents, _ log: LogWorker) async {
         var machine = PublisherStateMachine(
             configuration: self.configuration, policy: self.policy, logs: contents.trackables,
-            seed: UInt64.random(in: .min ... .max))
+            kept: contents.state, seed: UInt64.random(in: .min ... .max))
         var alarm = Alarm()
         var waiting: [CheckedContinuation<Void, Never>] = []
         for await envelope in self.mailbox.envelopes {
             let moment = self.clock.moment
-            for action in machine.happened(envelope.event, at: moment) { self.perform(action, log) }
+            let actions = machine.happened(envelope.event, at: moment)
+            log.ask(actions.compactMap { if case .log(let id, let action) = $0 { (id, action) } else { nil } })
+            for action in actions { self.perform(action) }
             if let receipt = envelope.receipt { waiting.append(receipt) }
             if machine.isReadyForFix || machine.hasFailed {
                 for receipt in waiting { receipt.resume() }
@@ -191,10 +231,14 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         await self.mailbox.close()
     }
 
-    private func perform(_ action: PublisherStateMachine.Action, _ log: LogWorker) {
+    private func perform(_ action: PublisherStateMachine.Action) {
         switch action {
-        case .log(let id, let action):
-            log.ask(action, of: id)
+        case .log:
+            break  // asked together, before anything else
+        case .tripChanged(_, let trip):
+            self.tripChanges.tell(trip)
+        case .answered(let request, let answer):
+            self.shared.withLock { $0.requests.removeValue(forKey: request) }?.resume(returning: answer)
         case .logFailed(let id, let error):
             self.logger.error("records were not logged", metadata: ["trackable": "\(id)", "reason": "\(error)"])
         case .send(let commands):
@@ -231,6 +275,13 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         self.captures.finish()
         self.resolutionChanges.finish()
         self.sensor.finish()
+        self.tripChanges.finish()
+        let waiting = self.shared.withLock { shared in
+            shared.hasEnded = true
+            defer { shared.requests = [:] }
+            return shared.requests.values
+        }
+        for request in waiting { request.resume(returning: .failure(TrackingError(.stopped, "the publisher has ended"))) }
         self.connections.finish()
     }
 }

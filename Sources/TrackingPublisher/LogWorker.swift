@@ -28,9 +28,10 @@ struct LogWorker: Sendable {
         self.clock = clock
     }
 
-    /// Asks for something; returns at once.
-    func ask(_ action: PublisherStateMachine.LogAction, of trackable: TrackableID) {
-        self.queue.add(Job(trackable: trackable, action: action))
+    /// Asks for these; returns at once. What is asked for together is written together.
+    func ask(_ actions: [(TrackableID, PublisherStateMachine.LogAction)]) {
+        guard !actions.isEmpty else { return }
+        self.queue.add(actions.map { Job(trackable: $0.0, action: $0.1) })
     }
 
     /// Nothing more will be asked: ``run(_:)`` returns when all is done.
@@ -44,25 +45,30 @@ struct LogWorker: Sendable {
 
     private func work(_ jobs: [Job], _ post: Post) async {
         var entries: [(TrackableID, StreamID, SpoolRecord)] = []
+        var state: [String: [UInt8]?] = [:]
         for job in jobs {
-            if case .append(let stream, let record) = job.action {
-                entries.append((job.trackable, stream, record))
-                continue
+            switch job.action {
+            case .append(let stream, let record): entries.append((job.trackable, stream, record))
+            case .keep(let name, let value): state[name] = .some(value)
+            case .read, .remove, .quarantine, .forget:
+                await self.append(entries, state, post)
+                (entries, state) = ([], [:])
+                await self.perform(job, post)
             }
-            await self.append(entries, post)
-            entries = []
-            await self.perform(job, post)
         }
-        await self.append(entries, post)
+        await self.append(entries, state, post)
     }
 
-    private func append(_ all: [(TrackableID, StreamID, SpoolRecord)], _ post: Post) async {
+    private func append(
+        _ all: [(TrackableID, StreamID, SpoolRecord)], _ state: [String: [UInt8]?], _ post: Post
+    ) async {
         var rest = all[...]
-        while !rest.isEmpty {
+        while !rest.isEmpty || (all.isEmpty && !state.isEmpty) {
             let part = rest.prefix(Self.maximumAppend)
             rest = rest.dropFirst(part.count)
             let error = await self.attempt { () async throws(TrackingError) in
-                try await self.storage.append(part.map { SpoolEntry($0.2, of: $0.0, in: $0.1) })
+                try await self.storage.append(
+                    part.map { SpoolEntry($0.2, of: $0.0, in: $0.1) }, state: rest.isEmpty ? state : [:])
             }
             for (place, seqs) in Self.places(part) {
                 if let error {
@@ -74,6 +80,7 @@ struct LogWorker: Sendable {
                 }
             }
             if error?.code == .spoolDamaged { await self.reopen(post) }
+            if all.isEmpty { break }
         }
         if !all.isEmpty, self.limits != SpoolLimits() { await self.trim(post) }
     }
@@ -81,7 +88,7 @@ struct LogWorker: Sendable {
     private func perform(_ job: Job, _ post: Post) async {
         let error: TrackingError? =
             switch job.action {
-            case .append: nil
+            case .append, .keep: nil
             case .read(let stream, let seqs, let maximumBytes):
                 await self.read(stream, seqs, maximumBytes, job.trackable, post)
             case .remove(let stream, let seqs):
@@ -192,8 +199,8 @@ struct LogWorker: Sendable {
             (self.signals, self.signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         }
 
-        func add(_ job: Job) {
-            self.jobs.withLock { $0.append(job) }
+        func add(_ jobs: [Job]) {
+            self.jobs.withLock { $0 += jobs }
             self.signal.yield()
         }
 

@@ -22,6 +22,14 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
     public var recording = SpoolStateMachine.Configuration()
     /// How much the log may hold; the oldest records go first.
     public var limits = SpoolLimits()
+    /// What becomes of a fix before it is recorded; `nil` records every fix.
+    public var capture: CaptureStateMachine?
+    /// What begins, measures and ends the trips of each trackable.
+    public var trips = TripStateMachine(seed: 0)
+    /// What tells a low battery, of trackables whose constraints do not; `nil` tells none.
+    public var lowBattery: LowBatteryDetector?
+    /// What becomes of the unsent records of a trackable that another publisher takes over.
+    public var onCollision = CollisionRule.keep
     /// Whether the client id was drawn for this run alone, so that an orderly goodbye leaves nothing behind.
     public var isClientRandom = false
 
@@ -50,4 +58,12 @@ public struct Trackable: Hashable, Sendable {
 
     /// Makes a trackable without destination and constraints.
     public init(_ id: TrackableID) { self.id = id }
+}
+
+/// What becomes of the unsent records of a trackable that another publisher takes over.
+public enum CollisionRule: String, Hashable, Sendable, CaseIterable {
+    /// They are sent on the recording lane all the same.
+    case keep
+    /// They are let go.
+    case clear
 }

@@ -132,6 +132,14 @@ extension PublisherStateMachine {
         return self.askSpool(of: id, at: moment) { $0.acknowledged(by: recorder, acknowledgement, now: moment.now) }
     }
 
+    /// Lets go everything that was not sent.
+    mutating func clearRecords(of id: TrackableID, at moment: Moment) -> [Action] {
+        (self.assets[id]?.spool.contents ?? []).filter { !$0.stored.isEmpty }.flatMap { held in
+            [.log(id, .remove(held.id, held.stored))]
+                + self.askSpool(of: id, at: moment) { $0.cleared(held.stored, of: held.id, now: moment.now) }
+        }
+    }
+
     /// The caller wants what waits to go now.
     mutating func sendRecords(all: Bool, at moment: Moment) -> [Action] {
         self.assets.keys.flatMap { id in

@@ -140,6 +140,7 @@ extension PublisherStateMachine {
         actions.append(self.publish(.publisher(id, self.session.client), []))
         self.assets[id]?.failure = error
         self.timers.remove(.silence(id))
+        if self.configuration.onCollision == .clear { actions += self.clearRecords(of: id, at: moment) }
         return actions + self.states(reason: error)
     }
 }

@@ -27,6 +27,7 @@ extension PublisherStateMachine {
             self.publish(.publisher(id, self.session.client), MessageCodec.encode(presence), .presence(id))
         ]
         self.assets[id]?.published = nil
+        self.assets[id]?.unshownTrip = asset.unshownTrip ?? asset.trip.current
         // The state first: no resolution is published that tells an old one.
         actions += self.state(of: id, reason: nil)
         actions += self.resolutionMayHaveChanged(id)
@@ -44,6 +45,7 @@ extension PublisherStateMachine {
                 actions += self.sendNext(of: id, at: moment)
             }
             self.timers.keep(.silence(id), at: self.session.isAnnounced ? self.assets[id]?.silenceDeadline : nil)
+            actions += self.showTrip(of: id)
             // Behind the live lane: the newest position goes first.
             actions += self.openRecords(of: id, at: moment)
         }
@@ -125,6 +127,7 @@ extension PublisherStateMachine {
         if self.session.timerFired(now: moment.now) {
             actions.append(self.publish(.liveness(self.session.client), MessageCodec.encode(self.session.birth)))
         }
+        actions += self.captureTimersFired(at: moment)
         for timer in self.timers.popExpired(now: moment.now) {
             switch timer {
             case .silence(let id): actions += self.silenceEnded(id, at: moment)

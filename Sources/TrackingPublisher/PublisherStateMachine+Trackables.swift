@@ -25,9 +25,11 @@ extension PublisherStateMachine {
         let spool = SpoolStateMachine(
             configuration: self.configuration.recording, streams: log.streams, current: stream,
             seed: self.random.next(), now: moment.now)
+        var trip = self.configuration.trips.reseeded(self.random.next())
+        if let bytes = self.kept[Self.tripKey(trackable.id)] { try? trip.restore(bytes, at: moment) }
         return TrackedAsset(
             trackable: trackable, stream: stream, rawStream: .random(using: &self.random),
-            lastSeq: log.streams.first { $0.id == stream }?.last ?? 0, spool: spool, funnel: funnel,
+            lastSeq: log.streams.first { $0.id == stream }?.last ?? 0, spool: spool, funnel: funnel, trip: trip,
             sendsRaw: self.configuration.sendsRawLocations)
     }
 
@@ -78,34 +80,64 @@ extension PublisherStateMachine {
     mutating func captured(_ fix: Location, raw: Location, at moment: Moment) -> [Action] {
         var fix = fix
         if fix.batteryLevel == nil, let battery = self.battery { fix.batteryLevel = battery / 100 }
-        var actions: [Action] = []
-        for id in self.assets.keys { actions += self.captured(fix, raw: raw, of: id, at: moment) }
+        guard let outcome = self.capture?.moved(fix, at: moment) else {
+            return Array(self.assets.keys).flatMap { self.captured(fix, shown: fix, raw: raw, of: $0, at: moment) }
+        }
+        let actions = self.tell(outcome.happenings, at: moment)
+        guard let shown = outcome.shown else { return actions }
+        let raw = self.capture?.isPaused == true ? nil : self.capture?.zones.hidden(raw)
         return actions
+            + Array(self.assets.keys).flatMap {
+                self.captured(outcome.point, shown: shown, raw: raw, of: $0, at: moment)
+            }
     }
 
+    /// - Parameters:
+    ///   - point: What is recorded; `nil` where nothing is.
+    ///   - shown: The position as far as it may be shown.
+    ///   - raw: What goes out on the raw lane; `nil` where nothing may.
     private mutating func captured(
-        _ fix: Location, raw: Location, of id: TrackableID, at moment: Moment
+        _ point: Location?, shown: Location, raw: Location?, of id: TrackableID, at moment: Moment
     ) -> [Action] {
-        guard let location = self.assets[id]?.captured(fix), let seq = location.seq else { return [] }
+        var actions: [Action] = []
+        if let next = self.assets[id]?.nextName {
+            actions += self.tripChanged(self.assets[id]?.trip.moved(shown, at: moment, next: next), of: id, at: moment)
+        }
+        if let raw, let rawLocation = self.assets[id]?.capturedRaw(raw) {
+            _ = self.assets[id]?.rawLane?.captured(rawLocation, now: moment.now, wallClock: moment.wall)
+        }
+        guard let point, let location = self.assets[id]?.captured(point), let seq = location.seq else {
+            return actions
+        }
         let payload = LocationCodec.encodeFeature(location, inheriting: location.stream)
-        var actions = self.append(
+        actions += self.append(
             SpoolRecord(seq: seq, time: location.time, kind: .point, tripID: location.tripID, payload: payload), of: id)
+        actions += self.travelled(to: location, of: id, at: moment)
         if let near = self.assets[id]?.proximity.moved(location, now: moment.now) {
             actions += self.reconsider(id, [.nearChanged(near)])
         }
         guard let verdict = self.assets[id]?.lane.captured(location, now: moment.now, wallClock: moment.wall) else {
             return actions
         }
-        if let rawLocation = self.assets[id]?.capturedRaw(raw) {
-            _ = self.assets[id]?.rawLane?.captured(rawLocation, now: moment.now, wallClock: moment.wall)
-        }
         return actions + [.captured(id, location, verdict)]
+    }
+
+    /// A point of a trip was recorded.
+    private mutating func travelled(to point: Location, of id: TrackableID, at moment: Moment) -> [Action] {
+        guard self.assets[id]?.trip.current != nil, let next = self.assets[id]?.nextName else { return [] }
+        let change = self.assets[id]?.trip.recorded(point, at: moment, next: next)
+        return change == nil
+            ? self.keepTrip(of: id, at: moment) : self.tripChanged(change ?? nil, of: id, at: moment)
     }
 
     mutating func batteryRead(_ percent: Double?, at moment: Moment) -> [Action] {
         self.battery = percent
         var actions: [Action] = []
+        let hasSunk = self.lowBattery?.read(percent) == true
         for id in self.assets.keys {
+            if hasSunk, let percent, self.assets[id]?.trackable.constraints?.batteryLevelThreshold ?? 0 == 0 {
+                actions += self.tell(.lowBattery, ["percent": .number(percent)], of: id, at: moment)
+            }
             let wasLow = self.assets[id]?.funnel.isLowBattery == true
             actions += self.reconsider(id, [.batteryRead(percent: percent)])
             if let percent, !wasLow, self.assets[id]?.funnel.isLowBattery == true {
@@ -118,7 +150,9 @@ extension PublisherStateMachine {
     /// The device's wall clock was set: times before and after cannot be compared.
     mutating func clockStepped(by step: Duration, at moment: Moment) -> [Action] {
         var actions: [Action] = []
+        self.capture?.clockStepped()
         for id in self.assets.keys {
+            self.assets[id]?.trip.clockStepped()
             self.assets[id]?.lane.filter.clockStepped()
             self.assets[id]?.proximity.clockStepped()
             self.assets[id]?.rawLane?.filter.clockStepped()

@@ -20,6 +20,8 @@ public struct PublisherStateMachine: Sendable {
         case change(Trackable)
         /// What was asked to be written or read of the log was done, or could not be.
         case log(TrackableID, LogEvent)
+        /// The user begins a trip, with a mode, or ends it, without one; answered under this number.
+        case trip(TrackableID, TripMode?, request: UInt64)
         /// Send what waits in the log: one batch of each trackable, or everything.
         case sendRecords(all: Bool)
         /// Something to tell everyone about, for every trackable.
@@ -54,6 +56,8 @@ public struct PublisherStateMachine: Sendable {
         case read(StreamID, SeqSet, maximumBytes: Int)
         /// These may go. Not answered.
         case remove(StreamID, SeqSet)
+        /// Keep this value with what is written next; `nil` removes it. Not answered.
+        case keep(String, [UInt8]?)
         /// Set it aside. Not answered.
         case quarantine(StreamID, UInt64, TrackingError)
         /// Nothing of this stream is left to be told. Not answered.
@@ -70,6 +74,10 @@ public struct PublisherStateMachine: Sendable {
         case stateChanged(TrackableID, PublisherState, TrackingError?)
         /// Ask this of the log.
         case log(TrackableID, LogAction)
+        /// Tell the caller: a trip began, went on or ended.
+        case tripChanged(TrackableID, Trip)
+        /// Tell the caller what came of a request.
+        case answered(request: UInt64, Result<Trip, TrackingError>)
         /// Tell the operator: records could not be written to the log.
         case logFailed(TrackableID, TrackingError)
         /// Tell the caller: a fix was captured, and what became of it.
@@ -120,6 +128,10 @@ public struct PublisherStateMachine: Sendable {
     var assets: [TrackableID: TrackedAsset] = [:]
     /// What the log holds of trackables that are not carried.
     var logs: [TrackableID: SpoolContents.Trackable]
+    /// The publisher's own values, as the log kept them.
+    let kept: [String: [UInt8]]
+    var capture: CaptureStateMachine?
+    var lowBattery: LowBatteryDetector?
     var outstanding: [TransportToken: Purpose] = [:]
     var timers = DeadlineQueue<Timer>()
     var clock = ClockStep()
@@ -152,14 +164,18 @@ public struct PublisherStateMachine: Sendable {
     ///
     /// - Parameters:
     ///   - logs: What the device's log holds.
+    ///   - kept: The publisher's own values, as the log kept them.
     ///   - seed: What random moments and names are drawn from.
     public init(
         configuration: PublisherConfiguration, policy: any ResolutionPolicy,
         logs: [TrackableID: SpoolContents.Trackable] = [:],
-        seed: UInt64
+        kept: [String: [UInt8]] = [:], seed: UInt64
     ) {
         self.configuration = configuration
         self.logs = logs
+        self.kept = kept
+        self.capture = configuration.capture
+        self.lowBattery = configuration.lowBattery
         self.policy = policy
         self.random = SplitMix64(seed: seed)
         self.session = SessionStateMachine(
@@ -169,8 +185,11 @@ public struct PublisherStateMachine: Sendable {
     /// When `timer` is to happen; `nil` when never.
     public var nextDeadline: MonotonicTime? {
         guard self.stop != .closing else { return nil }
-        let own = [self.session.nextDeadline, self.presence.nextDeadline, self.timers.next]
-        return (own + self.assets.values.map(\.spool.nextDeadline)).compactMap { $0 }.min()
+        let own = [
+            self.session.nextDeadline, self.presence.nextDeadline, self.timers.next, self.capture?.nextDeadline,
+        ]
+        let assets = self.assets.values.flatMap { [$0.spool.nextDeadline, $0.trip.nextDeadline] }
+        return (own + assets).compactMap { $0 }.min()
     }
 
     /// Whether everything captured so far was acknowledged or kept back, on a connection that stands. A trackable that the
@@ -223,6 +242,7 @@ public struct PublisherStateMachine: Sendable {
         case .remove(let id): actions += self.remove(id, at: moment)
         case .change(let trackable): actions += self.change(trackable, at: moment)
         case .log(let id, let event): actions += self.happened(event, to: id, at: moment)
+        case .trip(let id, let mode, let request): actions += self.trip(id, mode, request, at: moment)
         case .sendRecords(let all): actions += self.sendRecords(all: all, at: moment)
         case .notice(let kind, let detail):
             for id in self.assets.keys { actions += self.tell(kind, detail, of: id, at: moment) }

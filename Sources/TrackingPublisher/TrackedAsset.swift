@@ -16,6 +16,9 @@ struct TrackedAsset: Sendable {
     var spool: SpoolStateMachine
     /// Records up to here are on disk, or could not be written: only these are sent.
     private(set) var written: UInt64
+    var trip: TripStateMachine
+    /// A version of the trip that was not shown yet.
+    var unshownTrip: Trip?
     /// Records that the broker took on this connection before the own presence came back on it.
     var takenEarly = SeqSet()
     let rawStream: StreamID
@@ -44,13 +47,14 @@ struct TrackedAsset: Sendable {
 
     init(
         trackable: Trackable, stream: StreamID, rawStream: StreamID, lastSeq: UInt64, spool: SpoolStateMachine,
-        funnel: ResolutionStateMachine, sendsRaw: Bool
+        funnel: ResolutionStateMachine, trip: TripStateMachine, sendsRaw: Bool
     ) {
         self.trackable = trackable
         self.stream = stream
         self.lastSeq = lastSeq
         self.written = lastSeq
         self.spool = spool
+        self.trip = trip
         self.rawStream = rawStream
         self.funnel = funnel
         self.proximity = ProximityStateMachine(
@@ -107,11 +111,15 @@ struct TrackedAsset: Sendable {
         return self.lastSeq
     }
 
+    /// The name that the next record gets.
+    var nextName: RecordName { RecordName(stream: self.stream, seq: self.lastSeq + 1) }
+
     /// Gives a fix its name in this trackable's stream.
     mutating func captured(_ fix: Location) -> Location {
         var location = fix
         location.seq = self.nextSeq()
         location.stream = self.stream
+        location.tripID = self.trip.current?.id ?? location.tripID
         return location
     }
 

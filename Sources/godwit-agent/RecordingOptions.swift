@@ -1,7 +1,7 @@
-import ArgumentParser
+public import ArgumentParser
 import GodwitOptions
 import TrackingCore
-import TrackingPublisher
+public import TrackingPublisher
 import TrackingSpool
 
 /// What the device keeps, and how it goes out behind the live positions.
@@ -41,6 +41,12 @@ struct RecordingOptions: ParsableArguments {
 
     @Option(help: ArgumentHelp("Keep records for at most this many days.", valueName: "days"))
     var keepDays: Double?
+
+    @Option(
+        help: ArgumentHelp(
+            "The unsent records of a trackable that another publisher takes over: keep sends them, clear lets them go.",
+            valueName: "keep|clear"))
+    var onCollision = CollisionRule.keep
 
     /// When a record counts as written.
     enum Durability: String, ExpressibleByArgument, CaseIterable {
@@ -82,6 +88,7 @@ struct RecordingOptions: ParsableArguments {
         configuration.recording.batchSize = self.batchSize
         configuration.recording.batchWindow = try self.window()
         configuration.recording.recorders = try self.recorders()
+        configuration.onCollision = self.onCollision
         configuration.limits = SpoolLimits(
             maximumCount: self.keepPoints, maximumBytes: self.keepBytes,
             maximumAge: self.keepDays.map { .seconds($0 * 86_400) })
@@ -96,3 +103,5 @@ struct RecordingOptions: ParsableArguments {
         return SQLiteSpool(path: path, durability: self.durability == .full ? .full : .normal)
     }
 }
+
+extension CollisionRule: ExpressibleByArgument {}

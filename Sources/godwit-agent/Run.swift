@@ -22,6 +22,8 @@ struct Run: AsyncParsableCommand {
 
     @OptionGroup var recording: RecordingOptions
 
+    @OptionGroup var capture: CaptureOptions
+
     @Option(
         help: ArgumentHelp(
             "Where fixes come from: gpsd://host[:port], nmea:FILE|-|tcp://host:port|/dev/tty…, gpx:FILE, jsonl:FILE|-, simulate:. Repeatable, each with an optional class: gpsd://host#accuracy=HIGH.",
@@ -62,7 +64,10 @@ struct Run: AsyncParsableCommand {
         let identity = try self.broker.identity()
         var configuration = PublisherConfiguration(client: identity.client, session: identity.session)
         configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
-        configuration.defaultResolution = self.defaultResolution ?? .standard
+        configuration.defaultResolution = try self.capture.resolution(given: self.defaultResolution)
+        configuration.capture = try self.capture.machine(given: self.defaultResolution)
+        configuration.trips = try self.capture.trips(seed: 0)
+        configuration.lowBattery = try self.capture.lowBatteryDetector
         configuration.sensorResolution = self.sensorResolution
         configuration.sendsRawLocations = self.raw
         configuration.isClientRandom = identity.isRandom
@@ -87,7 +92,8 @@ struct Run: AsyncParsableCommand {
         return try self.trackables.settings(file: file).map { id, settings in
             var trackable = Trackable(id)
             trackable.destination = settings.destination
-            trackable.constraints = try settings.constraints(default: self.defaultResolution ?? .standard)
+            trackable.constraints = try settings.constraints(
+                default: try self.capture.resolution(given: self.defaultResolution))
             trackable.floor = settings.floor
             trackable.filter = settings.filter
             trackable.maximumSilence = try settings.silence()

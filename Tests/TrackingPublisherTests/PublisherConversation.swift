@@ -15,6 +15,8 @@ struct PublisherConversation {
     private var publishes: [(token: TransportToken, message: OutgoingMessage)] = []
     /// What is in the log; everything asked of it is done at once.
     private(set) var log: [StreamID: [UInt64: SpoolRecord]] = [:]
+    /// The publisher's own values in the log.
+    private(set) var kept: [String: [UInt8]] = [:]
     /// What was asked of the log and not done yet.
     private var jobs: [(TrackableID, PublisherStateMachine.LogAction)] = []
     /// Whether the disk is full.
@@ -89,6 +91,7 @@ struct PublisherConversation {
             for seq in seqs.ranges.joined() { self.log[stream]?[seq] = nil }
         case .quarantine(let stream, let seq, _): self.log[stream]?[seq] = nil
         case .forget(let stream): self.log[stream] = nil
+        case .keep(let name, let value): self.kept[name] = value
         }
         return nil
     }
@@ -188,6 +191,9 @@ struct PublisherConversation {
         case .log(let id, let action):
             self.jobs.append((id, action))
             return []
+        case .tripChanged(let id, let trip): return ["trip \(id) \(trip.state.rawValue) \(Int(trip.distance)) m"]
+        case .answered(_, .success(let trip)): return ["answer \(trip.state.rawValue)"]
+        case .answered(_, .failure(let error)): return ["answer \(error.code)"]
         case .logFailed(let id, let error): return ["\(id) not logged (\(error.code))"]
         case .send(let commands): return commands.map { self.text($0) }
         case .useSensorResolution(let resolution): return ["sensor \(Self.text(resolution))"]
@@ -223,6 +229,9 @@ struct PublisherConversation {
     private static func text(_ message: OutgoingMessage) -> String {
         guard !message.payload.isEmpty else { return "cleared" }
         let payload = message.payload[...]
+        if message.topic.hasSuffix("/trip"), let trip = try? MessageCodec.decodeTrip(payload) {
+            return "\(trip.state.rawValue) \(trip.mode) record \(trip.seq)"
+        }
         if message.topic.hasSuffix("/history"), let batch = try? HistoryCodec.decode(payload).batch {
             let records = batch.records.map { "\($0.seq)" }.joined(separator: ",")
             return "batch [\(records)] oldest \(batch.oldest) remaining \(batch.remaining)"

@@ -24,6 +24,13 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
+    /// The user let these go.
+    public mutating func cleared(_ seqs: SeqSet, of stream: StreamID, now: MonotonicTime) -> [Action] {
+        guard let place = self.place(of: stream) else { return [] }
+        self.streams[place].removed(seqs)
+        return self.progress(now: now)
+    }
+
     /// What ``Action/read(_:_:maximumBytes:)`` found; `missing` were damaged or are not there.
     public mutating func loaded(
         _ records: [SpoolRecord], missing: SeqSet, now: MonotonicTime

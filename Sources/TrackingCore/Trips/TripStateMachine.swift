@@ -91,6 +91,11 @@ public struct TripStateMachine: Hashable, Sendable {
         self.random = SplitMix64(seed: seed)
     }
 
+    /// The same without a trip, with ids of its own.
+    public func reseeded(_ seed: UInt64) -> TripStateMachine {
+        TripStateMachine(automatic: self.automatic, rest: self.rest.fresh, seed: seed)
+    }
+
     /// The trip under way, as of its last version; `nil` when there is none.
     public var current: Trip? { self.journey?.trip }
 
