@@ -9,8 +9,8 @@ import Testing
     /// Everything that the protocol has in use, and what is cleared with an empty payload.
     private static let kinds: Set = [
         "locationUpdate", "rawUpdate", "publisherPresence", "subscriberPresence", "resolutionRequest",
-        "resolutionInForce", "event", "liveness", "publisherPresence:cleared", "subscriberPresence:cleared",
-        "resolutionRequest:cleared", "resolutionInForce:cleared", "liveness:cleared",
+        "resolutionInForce", "event", "liveness", "historyBatch", "acknowledgement", "publisherPresence:cleared",
+        "subscriberPresence:cleared", "resolutionRequest:cleared", "resolutionInForce:cleared", "liveness:cleared",
     ]
 
     @Test func theDocumentsAgree() async throws {
@@ -21,7 +21,14 @@ import Testing
     @Test func whatTheProgramsSayIsWhatTheSchemasSay() async throws {
         let broker = try await MosquittoProcess.start()
         let capture = try await self.capture(broker)
-        try await self.live(broker, capture)
+        let recorder = try TestRecorder(of: "order:17", on: broker, acknowledgingAs: "keeper")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await recorder.run() }
+            try await recorder.waitUntilListening()
+            try await self.queue(broker)
+            try await self.live(broker, capture)
+            group.cancelAll()
+        }
         let check = try await self.validate(try await capture.end().output)
         #expect(check.code == 0, "\(check.errors)")
         let seen = check.lines.compactMap { $0.split(separator: " ").first.map(String.init) }
@@ -41,6 +48,22 @@ import Testing
         return capture
     }
 
+    /// The log of the courier.
+    private func spool(_ broker: MosquittoProcess) -> String { broker.directory.appending(path: "spool.sqlite").path() }
+
+    /// Leaves points in the courier's log that were not sent.
+    private func queue(_ broker: MosquittoProcess) async throws {
+        let drive = broker.directory.appending(path: "drive.jsonl")
+        try "\(Self.feature)\n\(Self.feature)\n".write(to: drive, atomically: true, encoding: .utf8)
+        let agent = try await Programs.run(
+            "godwit-agent",
+            [
+                "run", "--trackable", "order:17", "--broker", broker.url, "--source", "jsonl:\(drive.path())",
+                "--spool", self.spool(broker), "--batch-window", "off", "--battery", "none",
+            ])
+        #expect(agent.code == 0, "\(agent.errors)")
+    }
+
     /// A courier near its destination whose battery sinks, a watcher that leaves, and one that dies.
     private func live(_ broker: MosquittoProcess, _ capture: RunningProgram) async throws {
         let battery = broker.directory.appending(path: "battery")
@@ -51,9 +74,11 @@ import Testing
                 "run", "--trackable", "order:17", "--broker", broker.url, "--source", "simulate:", "--raw", "--battery",
                 "file:\(battery.path())", "--battery-threshold", "20", "--low-battery-multiplier", "2", "--resolution",
                 "HIGH/200/0", "--destination", "52.66,-8.63", "--proximity", "1000000",
+                "--spool", self.spool(broker), "--batch-window", "0.2", "--acknowledge-by", "keeper",
             ])
         try await capture.wait(for: "\"state\":\"ONLINE\"")
         try await capture.wait(for: "\"near\":true")
+        try await capture.wait { Self.has(batch: "\"points\":[{", in: $0) }
         let watch = ["watch", "order:17", "--broker", broker.url, "--resolution", "HIGH/100/0"]
         let (orderly, doomed) = (try Programs.start("godwit", watch), try Programs.start("godwit", watch))
         try await capture.wait(for: "\"subscribers\":2")
@@ -61,6 +86,9 @@ import Testing
         try "10".write(to: battery, atomically: true, encoding: .utf8)
         try await capture.wait(for: "\"kind\":\"LOW_BATTERY\"")
         try await capture.wait(for: "\"lowBattery\":true")
+        // An event goes on both lanes.
+        try await capture.wait { Self.has(batch: "\"kind\":\"LOW_BATTERY\"", in: $0) }
+        try await capture.wait(for: "/ack/keeper\t{\"streams\":{\"")
         try await doomed.end(SIGKILL)
         try await capture.wait(for: "\"status\":\"offline\"")
         #expect(try await orderly.end().code == 0)
@@ -69,6 +97,10 @@ import Testing
         try await capture.wait(within: .seconds(30)) { text in
             text.split(separator: "\n").contains { $0.contains("/publisher/") && $0.hasSuffix("\t") }
         }
+    }
+
+    private static func has(batch text: String, in traffic: String) -> Bool {
+        traffic.split(separator: "\n").contains { $0.contains("/history\t") && $0.contains(text) }
     }
 
     // MARK: - What is refused
@@ -85,6 +117,15 @@ import Testing
         #"v {"location":\#(feature),"skippedLocations":[],"intermediateLocations":[],\#(rest)}"#
     }
 
+    private static let point = Self.feature.replacing("\"time\":5", with: "\"time\":5,\"seq\":1")
+    private static let trip =
+        #"{"tripId":"t","mode":"car","state":"ACTIVE","start":1,"distance":0,"duration":0,"stream":"k","seq":2}"#
+
+    private static func batch(_ points: String, _ rest: String = "") -> String {
+        let batch = #""batch":"0b6f1f9e-5d0c-4c3e-9a44-6f6c6a7f2e10","stream":"k","oldest":1,"remaining":0"#
+        return #"v/history {\#(batch),"points":[\#(points)]\#(rest)}"#
+    }
+
     /// Topic beneath the root and payload.
     private static let good = [
         Self.update(Self.feature, #""type":"ACTUAL","later":[null]"#),
@@ -96,6 +137,10 @@ import Testing
         #"v/resolution {"resolution":\#(Self.resolution),\#(Self.inForce)}"#,
         #"v/event {"kind":"MADE_UP_LATER",\#(Self.event)}"#,
         #"_clients/c {"status":"offline","session":"s","connection":0}"#,
+        Self.batch("", #","end":0"#), Self.batch(Self.point, #","gone":[[2,3],[5,5]],"end":7,"later":1"#),
+        Self.batch("", #","trips":[\#(Self.trip)],"events":[{"kind":"X",\#(Self.event)}]"#),
+        Self.batch("", #","trips":[\#(Self.ended())]"#),
+        #"v/ack/r {"streams":{}}"#, #"v/ack/r {"streams":{"k":0,"l":4711},"later":1}"#, "v/ack/r ",
         "v ", "v/publisher/c ", "v/subscriber/c ", "v/request/c ", "v/resolution ", "_clients/c ",
     ]
 
@@ -125,7 +170,25 @@ import Testing
         #"v/event {\#(Self.event)}"#, #"v/event {"kind":"X",\#(Self.event.replacing("0b6f", with: "x"))}"#, "v/event ",
         #"_clients/c {"status":"online","session":"s","connection":0}"#,
         #"_clients/c {"status":"gone","session":"s","connection":0}"#, "v/unknown {}",
+        "v/history ", #"v/history {"batch":"x","stream":"k","oldest":1,"points":[],"remaining":0}"#,
+        Self.batch(Self.feature), Self.batch("5"),
+        Self.batch("").replacing(#""remaining":0"#, with: #""remaining":-1"#),
+        Self.batch("", #","end":-1"#),
+        Self.batch("", #","gone":[[1]]"#), Self.batch("", #","gone":[[0,3]]"#), Self.batch("", #","gone":[1,3]"#),
+        Self.batch("").replacing(#""oldest":1"#, with: #""oldest":0"#),
+        Self.batch("").replacing(#""stream":"k","#, with: ""), Self.batch("").replacing(#","points":[]"#, with: ""),
+        Self.batch("", #","events":[{"kind":"X"}]"#), Self.batch("", #","trips":[{"tripId":"t"}]"#),
+        Self.batch("", #","trips":[\#(Self.trip.replacing("ACTIVE", with: "ENDED"))]"#),
+        Self.batch("", #","trips":[\#(Self.trip.replacing("\"start\"", with: "\"end\":2,\"start\""))]"#),
+        Self.batch("", #","trips":[\#(Self.ended(by: "nobody"))]"#),
+        "v/ack/r {}", #"v/ack/r {"streams":[]}"#, #"v/ack/r {"streams":{"k":-1}}"#, #"v/ack/r {"streams":{"":1}}"#,
+        #"v/ack/r {"streams":{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1}}"#,
     ]
+
+    private static func ended(by whom: String = "automatic") -> String {
+        Self.trip.replacing("ACTIVE", with: "ENDED").replacing(
+            "\"start\"", with: "\"end\":2,\"endedBy\":\"\(whom)\",\"start\"")
+    }
 
     @Test func everyBrokenMessageIsRefusedAndUnknownMembersAreNot() async throws {
         let text = (Self.good + Self.bad).map { line in

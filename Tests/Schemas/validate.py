@@ -22,10 +22,11 @@ except ImportError as error:
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 
-# Headings of docs/protocol.md whose example is a message, and the message.
+# Headings of docs/protocol.md whose example is a payload, and its schema.
 EXAMPLES = {
-    "Location update": "locationUpdate", "Presence": "publisherPresence", "Resolution request": "resolutionRequest",
-    "Resolution in force": "resolutionInForce", "Liveness": "liveness", "Event": "event",
+    "Location update": "location-update", "Presence": "publisher-presence", "Resolution request": "resolution-request",
+    "Resolution in force": "resolution-in-force", "Liveness": "liveness", "Event": "event", "Batch": "history-batch",
+    "Acknowledgement": "acknowledgement", "Trip": "trip",
 }
 
 
@@ -169,11 +170,11 @@ class Contract:
             example = re.search(r"^```json\n([^`]*)```$", text, re.M)
             if example:
                 found[heading] = example[1]
-        for heading, message in EXAMPLES.items():
+        for heading, schema in EXAMPLES.items():
             if heading not in found:
                 faults.append(f"protocol.md: no example under '{heading}'")
                 continue
-            for error in self.validators[message].iter_errors(parse(found[heading])):
+            for error in self.schemas.validator(f"{schema}.json").iter_errors(parse(found[heading])):
                 faults.append(f"protocol.md, {heading}: {error.json_path}: {error.message}")
 
     def is_retained(self, channel):
