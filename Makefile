@@ -32,6 +32,7 @@ sanitizer: setup
 drills: setup
 	Tests/Fuzz/run 120
 	Tests/Drills/image
+	GODWIT_FLIPS=5000 swift test $(SWIFT_FLAGS) --filter SpoolDamageTests
 
 setup:
 	scripts/setup

@@ -35,8 +35,8 @@ public final class SQLiteSpool: SpoolStorage {
         enum Kind: Hashable {
             /// Opens, closes or reads: on its own.
             case alone
-            /// Writes so many records: with others.
-            case write(count: Int, isDurable: Bool)
+            /// Writes so many records, and adds so many bytes: with others.
+            case write(count: Int, isDurable: Bool, growth: Int = 0)
         }
 
         var kind: Kind
@@ -47,11 +47,13 @@ public final class SQLiteSpool: SpoolStorage {
 
     /// The most records in one transaction, unless one call has more.
     private static let recordsTogether = 10_000
+    /// The most bytes in one transaction, unless one call has more: the write-ahead log stays small.
+    private static let bytesTogether = 1 << 20
 
     /// Names a log; nothing is opened yet.
     ///
     /// - Parameters:
-    ///   - path: Where the file is; its folder exists. Beside it are the same name with `-wal`, `.closed`, `.salvage` and,
+    ///   - path: Where the file is; its folder exists. Beside it are the same name with `-wal`, `.closed`, `.reserve`, `.salvage` and,
     ///     for what was set aside, `.damaged-` and the time.
     ///   - durability: What an append waits for.
     public convenience init(path: String, durability: Durability = .full) {
@@ -79,7 +81,10 @@ public final class SQLiteSpool: SpoolStorage {
 
     /// See ``SpoolStorage/append(_:state:)``.
     public func append(_ records: [SpoolEntry], state: [String: [UInt8]?]) async throws(TrackingError) {
-        let kind = Job.Kind.write(count: records.count, isDurable: self.durability == .full)
+        let growth = records.reduce(state.reduce(0) { $0 + ($1.value?.count ?? 0) + 64 }) {
+            $0 + $1.record.payload.count + 64
+        }
+        let kind = Job.Kind.write(count: records.count, isDurable: self.durability == .full, growth: growth)
         try await self.performOpen(kind) { file, db in
             try file.append(records, state: state, db)
         } failed: { file in
@@ -231,11 +236,12 @@ extension SQLiteSpool {
 
     /// How many of the first jobs are done together.
     private static func together(_ jobs: [Job]) -> Int {
-        var records = 0
+        var (records, bytes) = (0, 0)
         for (place, job) in jobs.enumerated() {
-            guard case .write(let count, _) = job.kind else { return max(place, 1) }
+            guard case .write(let count, _, let growth) = job.kind else { return max(place, 1) }
             records += count
-            if place > 0, records > Self.recordsTogether { return place }
+            bytes += growth
+            if place > 0, records > Self.recordsTogether || bytes > Self.bytesTogether { return place }
         }
         return jobs.count
     }
@@ -256,10 +262,12 @@ extension SQLiteSpool {
 
     private func attempt(_ jobs: [Job], _ file: inout SpoolFile?) throws -> [@Sendable () -> Void] {
         guard let open = file, case .write = jobs[0].kind else { return try jobs.map { try $0.run(&file) } }
-        let isDurable = jobs.contains { job in
-            if case .write(_, isDurable: true) = job.kind { true } else { false }
+        var (isDurable, growth) = (false, 0)
+        for case .write(_, let waits, let bytes) in jobs.map(\.kind) {
+            isDurable = isDurable || waits
+            growth += bytes
         }
-        return try open.transaction(isDurable: isDurable) { _ in
+        return try open.transaction(isDurable: isDurable, growth: growth) { _ in
             var same: SpoolFile? = open
             return try jobs.map { try $0.run(&same) }
         }

@@ -13,6 +13,7 @@ final class SpoolFile {
     var book = SpoolBook()
     private var isSynchronous: Bool?
     private var inUse: Database?
+    private var reserve: SpoolReserve
 
     /// Opens a file, or makes it.
     ///
@@ -30,8 +31,10 @@ final class SpoolFile {
             try db.execute(sql: "PRAGMA page_size = \(SpoolSchema.pageSize)")
             try db.execute(sql: "PRAGMA cache_size = -2000")
             try db.execute(sql: "PRAGMA journal_mode = WAL")
+            try db.execute(sql: "PRAGMA wal_autocheckpoint = 1000")
             try db.execute(sql: "PRAGMA journal_size_limit = 8388608")
         }
+        self.reserve = SpoolReserve(path: path + ".reserve")
         self.connection = try DatabaseQueue(path: path, configuration: configuration)
         try self.use { db in
             try self.prepare(db, checkedSize: isOrderly ? 0 : checkedSize)
@@ -53,16 +56,30 @@ final class SpoolFile {
     }
 
     /// Does all of `body` or nothing, in the file and in the book.
-    func transaction<Value>(isDurable: Bool, _ body: (Database) throws -> Value) throws -> Value {
+    ///
+    /// - Parameter growth: The bytes that it adds; 0 for what makes room, which is done on a full disk as well.
+    func transaction<Value>(isDurable: Bool, growth: Int = 0, _ body: (Database) throws -> Value) throws -> Value {
         try self.use { db in
+            if growth > 0, try !self.hasRoom(for: growth, db) {
+                throw DatabaseError(resultCode: .SQLITE_FULL, message: "the disk is full")
+            }
             do {
                 return try self.attempt(isDurable: isDurable, db, body)
-            } catch let error as DatabaseError where [.SQLITE_FULL, .SQLITE_IOERR].contains(error.resultCode) {
-                // The write-ahead log may be what fills the disk.
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
+                // The write-ahead log may be what fills the disk: there is room to bring it into the file.
+                self.reserve.release()
                 _ = try? db.checkpoint(.truncate)
+                guard try growth == 0 || self.hasRoom(for: growth, db) else { throw error }
                 return try self.attempt(isDurable: isDurable, db, body)
             }
         }
+    }
+
+    /// Whether so many bytes can be added, and room stays to remove them again.
+    private func hasRoom(for growth: Int, _ db: Database) throws -> Bool {
+        if self.reserve.hold() { return true }
+        let free = try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0
+        return free >= 16 + growth / SpoolSchema.pageSize * 2
     }
 
     private func attempt<Value>(

@@ -79,6 +79,7 @@ struct SpoolOpening {
         let file = try SpoolFile(path: self.draft, isOrderly: true, checkedSize: 0)
         var report = try SpoolSalvager.salvage(self.path, into: file, reason: reason)
         try file.close()
+        try self.remove(self.draft + ".reserve")
         try FileManager.default.moveItem(atPath: self.draft, toPath: self.next)
         report.path = try self.setAside()
         try self.finishSalvage()

@@ -6,9 +6,9 @@ import TrackingCore
 
 /// "Power": whatever happens to a log's file, what is returned was added, what is missing is named, and nothing crashes.
 ///
-/// `GODWIT_FLIPS` says how many bits are flipped, one at a time, in each of the forms; 150 when it is not set.
+/// `GODWIT_FLIPS` says how many bits are flipped, one at a time, in each of the forms; 100 when it is not set.
 @Suite struct SpoolDamageTests {
-    static let flips = ProcessInfo.processInfo.environment["GODWIT_FLIPS"].flatMap(Int.init) ?? 150
+    static let flips = ProcessInfo.processInfo.environment["GODWIT_FLIPS"].flatMap(Int.init) ?? 100
     static let last: UInt64 = 600
 
     /// The bytes of a log with two streams of a trackable and one of another, of about sixty pages.
