@@ -69,14 +69,6 @@ extension CaptureOptions {
         get throws(TrackingError) { try PrivacyZones(self.zone) }
     }
 
-    /// What holds sending back; `nil` where nothing does.
-    public var sendDeferral: SendDeferral? {
-        get throws(TrackingError) {
-            guard let metres = self.defer else { return nil }
-            return try SendDeferral(distance: Meters(metres))
-        }
-    }
-
     /// What tells a low battery, of trackables without a threshold of their own.
     public var lowBatteryDetector: LowBatteryDetector {
         get throws(TrackingError) { try LowBatteryDetector(threshold: self.lowBattery) }
@@ -88,7 +80,7 @@ extension CaptureOptions {
         let desired = self.desiredAccuracy ?? DesiredAccuracy.allCases.first { $0.accuracy == accuracy } ?? .best
         return TrackingStats(
             pauses: self.pause == .on, activity: self.activity, desiredAccuracy: desired,
-            deferral: self.defer.map { Meters($0) }, significantChange: self.significantChange)
+            deferral: nil, significantChange: self.significantChange)
     }
 
     /// Seconds of at most 365 days: no number that is finite in the one is too large for the other.

@@ -96,12 +96,6 @@ public struct CaptureOptions: ParsableArguments {
             valueName: "mode"))
     public var automaticTrips: TripMode?
 
-    /// The way by which sending is deferred.
-    @Option(
-        help: ArgumentHelp(
-            "Send only after so many metres of way, or ten minutes. Default: at once.", valueName: "metres"))
-    public var `defer`: Double?
-
     /// Whether statistics ride along.
     @Flag(help: "Add what was asked of the receiver to the 'extra' of each point, and tell lifecycle events.")
     public var trackingStats = false
@@ -121,7 +115,6 @@ public struct CaptureOptions: ParsableArguments {
             _ = try self.captureFilter
             _ = try self.privacyZones
             _ = try self.pauseMachine
-            _ = try self.sendDeferral
             _ = try self.lowBatteryDetector
         } catch {
             throw ValidationError(error.message)

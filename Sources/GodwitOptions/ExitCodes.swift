@@ -18,7 +18,7 @@ extension TrackingError {
     public var exitCode: ExitCode {
         switch self.code {
         case .badCredentials, .notAuthorized, .takenOver, .refused: .refused
-        case .inputUnreadable: .inputUnreadable
+        case .inputUnreadable, .spoolFailed, .spoolDamaged: .inputUnreadable
         case .invalidName, .invalidConfiguration: .wrongUsage
         default: .brokerUnreachable
         }

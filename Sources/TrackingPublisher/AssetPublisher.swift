@@ -43,7 +43,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     ///
     /// - Parameters:
     ///   - transport: The connection; it is run and closed by this publisher.
-    ///   - spool: Where records are kept until they are safe; in memory by default, and then gone with the program.
+    ///   - spool: Where records are kept until they are safe; in memory by default, the last 100,000 records, and then gone with
+    ///     the program.
     ///   - policy: What decides resolutions; a policy of one's own sees the same snapshot. It is asked on the transport's
     ///     thread, so it answers at once.
     public init(
@@ -181,7 +182,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     @concurrent
     private func work(_ contents: SpoolContents) async {
         let log = LogWorker(
-            storage: self.spool, limits: self.configuration.limits, logger: self.logger
+            storage: self.spool, limits: self.limits, logger: self.logger
         ) { self.clock.moment.wall }
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
@@ -200,6 +201,14 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         } onGracefulShutdown: {
             self.finish(within: .seconds(5))
         }
+    }
+
+    /// Memory has an end where a disk has a user who looks after it.
+    private var limits: SpoolLimits {
+        guard self.spool is InMemorySpool, self.configuration.limits == SpoolLimits() else {
+            return self.configuration.limits
+        }
+        return SpoolLimits(maximumCount: 100_000)
     }
 
     /// The machine is a local variable: nobody else can touch it.

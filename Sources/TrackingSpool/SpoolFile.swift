@@ -1,5 +1,6 @@
 import GRDB
 import GRDBSQLite
+import Glibc
 import TrackingCore
 
 /// What a file says that no log of ours would: it is to be set aside.
@@ -35,6 +36,8 @@ final class SpoolFile {
             try db.execute(sql: "PRAGMA journal_size_limit = 8388608")
         }
         self.reserve = SpoolReserve(path: path + ".reserve")
+        // Positions are their owner's business: SQLite gives its other files the rights of this one.
+        Glibc.close(Glibc.open(path, O_CREAT | O_CLOEXEC, 0o600))
         self.connection = try DatabaseQueue(path: path, configuration: configuration)
         try self.use { db in
             try self.prepare(db, checkedSize: isOrderly ? 0 : checkedSize)

@@ -12,18 +12,21 @@ struct Device: Sendable {
     let isBulkRead: Bool
     let battery: (any BatterySource)?
     let failsFast: Bool
+    /// The network whose name rides along with each point; `nil`: none does.
+    let wireless: WirelessNetwork?
 
     private let logger = Logger(label: "godwit.agent")
 
     init(
         publisher: AssetPublisher<MQTTTransport>, sources: SourceRunner, isBulkRead: Bool,
-        battery: (any BatterySource)?, failsFast: Bool
+        battery: (any BatterySource)?, failsFast: Bool, wireless: WirelessNetwork?
     ) {
         self.publisher = publisher
         self.sources = sources
         self.isBulkRead = isBulkRead
         self.battery = battery
         self.failsFast = failsFast
+        self.wireless = wireless
     }
 
     /// Runs until the source ends, a signal comes, or going on makes no sense.
@@ -62,7 +65,8 @@ struct Device: Sendable {
     private func readSources() async throws(TrackingError) {
         try await self.sources.run { event in
             switch event {
-            case .fix(let fix):
+            case .fix(let measured):
+                let fix = measured.addingWireless(self.wireless?.name)
                 if self.isBulkRead { await self.publisher.publishAndWait(fix) } else { self.publisher.publish(fix) }
             case .badInput(let what):
                 self.logger.warning("input refused", metadata: ["what": "\(what)"])

@@ -82,7 +82,7 @@ struct Run: AsyncParsableCommand {
         let device = Device(
             publisher: publisher, sources: SourceRunner(sources), isBulkRead: pace == .maximum,
             battery: try BatterySpecification.parse(self.battery).makeSource(),
-            failsFast: self.broker.failFast)
+            failsFast: self.broker.failFast, wireless: self.capture.wifi ? WirelessNetwork() : nil)
         try await device.run()
     }
 

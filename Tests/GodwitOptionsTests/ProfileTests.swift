@@ -102,7 +102,6 @@ private let othersOptions: Set = ["default-resolution", "batch-size", "batch-win
         #expect(try options.captureFilter == CaptureFilter())
         #expect(try options.privacyZones == PrivacyZones())
         #expect(try options.pauseMachine == nil)
-        #expect(try options.sendDeferral == nil)
         #expect(options.stats(accuracy: .high) == nil)
         #expect(try options.resolution(given: nil) == .standard)
         #expect(options.modeInForce(given: nil) == nil)
@@ -154,7 +153,7 @@ private let othersOptions: Set = ["default-resolution", "batch-size", "batch-win
         ["--zone", "home,52.6,-8.6,100,hide"], ["--zone", "a,1,1,100", "--zone", "a,2,2,100"],
         ["--minimum-distance=-1"], ["--minimum-time", "1e300"], ["--maximum-accuracy-radius", "0"],
         ["--significant-change", "0"], ["--significant-change", "often"], ["--pause-after", "0"],
-        ["--pause-radius", "nan"], ["--defer", "0"], ["--low-battery", "101"], ["--desired-accuracy", "50"],
+        ["--pause-radius", "nan"], ["--low-battery", "101"], ["--desired-accuracy", "50"],
         ["--activity", "flying"], ["--mode", "fast"], ["--mock", "maybe"], ["--automatic-trips", ""],
     ])
     func whatIsOutOfRangeIsRefused(arguments: [String]) {

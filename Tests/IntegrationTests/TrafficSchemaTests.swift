@@ -9,7 +9,7 @@ import Testing
     /// Everything that the protocol has in use, and what is cleared with an empty payload.
     private static let kinds: Set = [
         "locationUpdate", "rawUpdate", "publisherPresence", "subscriberPresence", "resolutionRequest",
-        "resolutionInForce", "event", "liveness", "historyBatch", "acknowledgement", "publisherPresence:cleared",
+        "resolutionInForce", "trip", "event", "liveness", "historyBatch", "acknowledgement", "publisherPresence:cleared",
         "subscriberPresence:cleared", "resolutionRequest:cleared", "resolutionInForce:cleared", "liveness:cleared",
     ]
 
@@ -75,6 +75,7 @@ import Testing
                 "file:\(battery.path())", "--battery-threshold", "20", "--low-battery-multiplier", "2", "--resolution",
                 "HIGH/200/0", "--destination", "52.66,-8.63", "--proximity", "1000000",
                 "--spool", self.spool(broker), "--batch-window", "0.2", "--acknowledge-by", "keeper",
+                "--automatic-trips", "car", "--pause-radius", "10", "--speed", "10",
             ])
         try await capture.wait(for: "\"state\":\"ONLINE\"")
         try await capture.wait(for: "\"near\":true")
@@ -89,6 +90,8 @@ import Testing
         // An event goes on both lanes.
         try await capture.wait { Self.has(batch: "\"kind\":\"LOW_BATTERY\"", in: $0) }
         try await capture.wait(for: "/ack/keeper\t{\"streams\":{\"")
+        try await capture.wait(for: "/trip\t{\"tripId\"")
+        try await capture.wait { Self.has(batch: "\"trips\":[{", in: $0) }
         try await doomed.end(SIGKILL)
         try await capture.wait(for: "\"status\":\"offline\"")
         #expect(try await orderly.end().code == 0)

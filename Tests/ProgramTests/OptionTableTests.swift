@@ -32,6 +32,11 @@ import Testing
             ("floor", "HIGH/1000/0"), ("filter", "either"), ("maximum-silence", "90"),
             ("spool", "memory"), ("durability", "normal"), ("batch-size", "500"), ("batch-window", "off"),
             ("acknowledge-by", "keeper"), ("keep-points", "5000"), ("keep-bytes", "1000000"), ("keep-days", "0.5"),
+            ("on-collision", "clear"), ("profile", "overland"), ("mode", "active"), ("desired-accuracy", "100"),
+            ("minimum-distance", "5"), ("minimum-time", "2"), ("maximum-accuracy-radius", "50"),
+            ("significant-change", "only"), ("activity", "fitness"), ("pause", "on"), ("pause-radius", "30"),
+            ("pause-after", "60"), ("visits", nil), ("zone", "home,52,-8,100"), ("mock", "reject"),
+            ("low-battery", "15"), ("automatic-trips", "car"), ("tracking-stats", nil), ("wifi", nil),
         ])
 
     static let watch = Self.rows(
