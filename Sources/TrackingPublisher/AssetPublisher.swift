@@ -45,8 +45,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     ///   - transport: The connection; it is run and closed by this publisher.
     ///   - spool: Where records are kept until they are safe; in memory by default, the last 100,000 records, and then gone with
     ///     the program.
-    ///   - policy: What decides resolutions; a policy of one's own sees the same snapshot. It is asked on the transport's
-    ///     thread, so it answers at once.
+    ///   - policy: What decides resolutions; a policy of one's own sees the same snapshot.
     public init(
         configuration: PublisherConfiguration, transport: Transport, spool: any SpoolStorage = InMemorySpool(),
         policy: any ResolutionPolicy = DefaultResolutionPolicy(), logger: Logger = Logger(label: "godwit.publisher")
@@ -172,14 +171,12 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     public func run() async throws {
         let contents = try await self.spool.open(now: self.clock.moment.wall)
         if let salvage = contents.salvage { LogWorker.tell(salvage, self.logger) }
-        await withTaskExecutorPreference(self.transport.executor) { await self.work(contents) }
+        await self.work(contents)
         self.end()
         try await self.spool.close()
         if let failure = self.shared.withLock({ $0.failure }) { throw failure }
     }
 
-    /// Everything here is short and never waits for more than the next event: it runs where the transport wants it.
-    @concurrent
     private func work(_ contents: SpoolContents) async {
         let log = LogWorker(
             storage: self.spool, limits: self.limits, logger: self.logger

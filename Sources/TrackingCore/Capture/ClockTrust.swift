@@ -34,6 +34,8 @@ public struct ClockTrust: Hashable, Sendable {
 
     /// No device runs this version before it was made: 2026-01-01T00:00:00Z.
     public static let buildFloor = UnixTime(1_767_225_600)
+    /// Where the time of GPS begins, 1980-01-06T00:00:00Z: clocks and receivers that were never set say something below it.
+    public static let gpsEpoch = UnixTime(315_964_800)
 
     /// A time below it is not believed.
     public let floor: UnixTime
