@@ -37,8 +37,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     ///
     /// - Parameters:
     ///   - transport: The connection; it is run and closed by this publisher.
-    ///   - policy: What decides resolutions; a policy of one's own sees the same snapshot. It is asked on the transport's
-    ///     thread, so it answers at once.
+    ///   - policy: What decides resolutions; a policy of one's own sees the same snapshot.
     public init(
         configuration: PublisherConfiguration, transport: Transport,
         policy: any ResolutionPolicy = DefaultResolutionPolicy(), logger: Logger = Logger(label: "godwit.publisher")
@@ -125,14 +124,6 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     /// - Throws: `takenOver` when another program uses the client id; after ``finish(within:)`` the broker's reason where it
     ///   refuses a trackable, so that positions of it were never sent.
     public func run() async throws {
-        await withTaskExecutorPreference(self.transport.executor) { await self.work() }
-        self.end()
-        if let failure = self.shared.withLock({ $0.failure }) { throw failure }
-    }
-
-    /// Everything here is short and never waits for more than the next event: it runs where the transport wants it.
-    @concurrent
-    private func work() async {
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.transport.run() }
@@ -148,6 +139,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         } onGracefulShutdown: {
             self.finish(within: .seconds(5))
         }
+        self.end()
+        if let failure = self.shared.withLock({ $0.failure }) { throw failure }
     }
 
     /// The machine is a local variable: nobody else can touch it.

@@ -38,12 +38,9 @@ extension PublisherStateMachine {
     /// Sends what waits, tells events that were kept, and looks after what must happen later.
     mutating func progress(at moment: Moment) -> [Action] {
         var actions: [Action] = []
-        // Over a copy of the names: going through the trackables themselves would copy them all at the first change.
-        for id in Array(self.assets.keys) {
-            if self.session.isAnnounced, self.assets[id]?.isSending == true {
-                actions += self.sendNext(of: id, at: moment)
-            }
-            self.timers.keep(.silence(id), at: self.session.isAnnounced ? self.assets[id]?.silenceDeadline : nil)
+        for (id, asset) in self.assets {
+            if self.session.isAnnounced, asset.isSending { actions += self.sendNext(of: id, at: moment) }
+            self.timers.keep(.silence(id), at: self.session.isAnnounced ? asset.silenceDeadline : nil)
         }
         actions += self.sendKeptEvents()
         return actions + self.leaveIfDone(at: moment)

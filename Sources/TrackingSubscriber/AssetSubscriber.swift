@@ -100,14 +100,6 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     ///
     /// - Throws: `takenOver` when another program uses the client id.
     public func run() async throws {
-        await withTaskExecutorPreference(self.transport.executor) { await self.work() }
-        self.told.finish()
-        if let failure = self.shared.withLock({ $0.failure }) { throw failure }
-    }
-
-    /// Everything here is short and never waits for more than the next event: it runs where the transport wants it.
-    @concurrent
-    private func work() async {
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.transport.run() }
@@ -125,6 +117,8 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         } onGracefulShutdown: {
             self.finish()
         }
+        self.told.finish()
+        if let failure = self.shared.withLock({ $0.failure }) { throw failure }
     }
 
     /// The machine is a local variable: nobody else can touch it.
