@@ -244,7 +244,7 @@ import Testing
         let broker = try await self.refusing()
         let folder = try Folder()
         let drive = try folder.file("drive.jsonl", self.way(5))
-        for speed in [["--speed", "100"], ["--speed", "max", "--fail-fast"]] {
+        for speed in [["--speed", "100"], ["--speed", "max"], ["--speed", "max", "--fail-fast"]] {
             let agent = try await Programs.run(
                 "godwit-agent",
                 [
@@ -253,5 +253,22 @@ import Testing
                 ] + speed)
             #expect(agent.code == 77, "\(speed) \(agent.errors)")
         }
+    }
+
+    @Test(arguments: ["100", "max"]) func aRecordingOfADeviceThatIsTurnedAwayEndsWith77(speed: String) async throws {
+        let broker = try await MosquittoProcess.start { port, folder in
+            let passwords = folder.appending(path: "passwords")
+            try "".write(to: passwords, atomically: true, encoding: .utf8)
+            return "listener \(port) 127.0.0.1\nallow_anonymous false\npassword_file \(passwords.path())"
+        }
+        let folder = try Folder()
+        let drive = try folder.file("drive.jsonl", self.way(5))
+        let agent = try await Programs.run(
+            "godwit-agent",
+            [
+                "run", "--trackable", "van-7", "--broker", "mqtt://me:secret@127.0.0.1:\(broker.port)", "--source",
+                "jsonl:\(drive)", "--battery", "none", "--speed", speed,
+            ])
+        #expect(agent.code == 77, "\(agent.errors)")
     }
 }
