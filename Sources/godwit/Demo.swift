@@ -11,7 +11,7 @@ struct Demo: AsyncParsableCommand {
             what happens; ends everything on Ctrl-C or after --duration.
             """)
 
-    @Option(help: ArgumentHelp("End after this many seconds.", valueName: "seconds"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("End after this many seconds.", valueName: "seconds"))
     var duration: Double?
 
     @Flag(help: "Run the story once, and end with 1 if a chapter did not happen.")
