@@ -230,6 +230,29 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true]) func closingTheTerminalIsAnOrderlyEndUnlessItIsIgnored(ignored: Bool) async throws {
+        let broker = try await MosquittoProcess.start()
+        let watch = try self.watch(broker, ["van-7", "--resolution", "HIGH/200/0"])
+        let program = Programs.root.appending(path: ".build/debug/godwit-agent").path()
+        let arguments = [
+            program, "run", "--trackable", "van-7", "--broker", broker.url, "--source", "simulate:", "--battery",
+            "none",
+        ]
+        let agent = try RunningProgram(ignored ? "/usr/bin/nohup" : "/usr/bin/env", arguments)
+        try await watch.wait(within: .seconds(30)) { self.events($0, "location").count >= 1 }
+        agent.signal(SIGHUP)
+        if ignored {
+            let before = self.events(watch.output, "location").count
+            try await watch.wait(within: .seconds(30)) { self.events($0, "location").count >= before + 5 }
+            agent.terminate()
+        }
+        #expect(try await agent.result(within: .seconds(20)).code == 0)
+        try await watch.wait(within: .seconds(20)) {
+            self.events($0, "presence").last?["status"] as? String == "ABSENT"
+        }
+        try await watch.end()
+    }
+
     /// A broker whose rules let nobody write the position of `van-7`.
     private func refusing() async throws -> MosquittoProcess {
         try await MosquittoProcess.start { port, folder in
