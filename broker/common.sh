@@ -154,6 +154,7 @@ finish() {
         make_password
     fi
     write_grants
+    if [ -d "$dir/data" ]; then keep_owner "$dir/data" "$dir/data"; fi # the broker writes there
     echo "$program: $name is in $dir; now make the broker read it: kill -HUP its process" >&2
 }
 
@@ -235,15 +236,20 @@ pattern deny $topic_root/_clients/+/+/#
     trap - EXIT
 }
 
-# Makes an empty file that belongs to whoever owns the directory, so that a broker that is not root can read it.
+# Makes an empty file that belongs to whoever owns the directory, or to the broker where that is root.
 new_file() {
     : >"$1"
     keep_owner "$dir" "$1"
     chmod 600 "$1"
 }
 
-# keep_owner MODEL FILE: only root can, and only root has to.
+# keep_owner MODEL FILE: only root can, and only root has to. What would be root's is the broker's, which gives up being root
+# before it reads its files.
 keep_owner() {
     [ "$(id -u)" = 0 ] || return 0
-    chown "$(ls -ldn "$1" | awk '{ print $3 ":" $4 }')" "$2"
+    owner=$(ls -ldn "$1" | awk '{ print $3 ":" $4 }')
+    case $owner in
+    0:*) if id mosquitto >/dev/null 2>&1; then owner=mosquitto:$(id -g mosquitto); fi ;;
+    esac
+    chown "$owner" "$2"
 }

@@ -8,6 +8,7 @@
 #include <mosquitto.h>
 #include <mqtt_protocol.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
@@ -141,6 +142,21 @@ failed:
 }
 
 static inline void godwit_tls_context_free(void *context) { SSL_CTX_free((SSL_CTX *)context); }
+
+// Writes the common name of the first certificate in a PEM file. Returns its length in bytes, or -1 where there is none.
+static inline int godwit_tls_common_name(const char *path, char *buffer, int size) {
+    FILE *file = fopen(path, "re");
+    if (!file) return -1;
+    X509 *certificate = PEM_read_X509(file, NULL, godwit_no_passphrase, NULL);
+    fclose(file);
+    int length = -1;
+    if (certificate) {
+        length = X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, buffer, size);
+        X509_free(certificate);
+    }
+    ERR_clear_error();
+    return length;
+}
 
 // The newest error of this thread, in OpenSSL's words; empties its queue.
 static inline void godwit_tls_error(char *buffer, size_t size) {

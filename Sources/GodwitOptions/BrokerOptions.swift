@@ -25,7 +25,7 @@ public struct BrokerOptions: ParsableArguments {
     /// The client id.
     @Option(
         help: ArgumentHelp(
-            "The client id: 1 to 64 of A-Z a-z 0-9 _ -. Default: the user name where there is one, else random.",
+            "The client id: 1 to 64 of A-Z a-z 0-9 _ -. Default: the user name, or else the name (CN) in --cert, or else random.",
             valueName: "id"))
     public var clientID: String?
 
@@ -123,7 +123,8 @@ extension BrokerOptions {
         }
     }
 
-    /// Who this program is: the client id given, else the user name where it is one, else a random one.
+    /// Who this program is: the client id given, else the user name where it is one, else the name in the client certificate
+    /// where it is one, else a random one.
     ///
     /// - Throws: `invalidName` that says which rule is broken.
     public func identity() throws(TrackingError) -> Identity {
@@ -135,6 +136,11 @@ extension BrokerOptions {
         if let user = try self.endpoints.first?.1?.user, let client = try? ClientID(user) {
             return Identity(client: client, session: session, isRandom: false)
         }
+        if let path = self.certificate, let name = MQTTConfiguration.TLS.commonName(ofCertificate: path),
+            let client = try? ClientID(name)
+        {
+            return Identity(client: client, session: session, isRandom: false)
+        }
         return Identity(client: try ClientID("godwit-\(session)"), session: session, isRandom: true)
     }
 
@@ -142,6 +148,11 @@ extension BrokerOptions {
     ///
     /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a password file.
     public func transport(for member: some MemberConfiguration) throws(TrackingError) -> MQTTTransport {
+        guard (self.certificate == nil) == (self.key == nil) else {
+            let missing = self.key == nil ? "--key" : "--cert"
+            throw TrackingError(
+                .invalidConfiguration, "--cert and --key are given together; \(missing) is missing")
+        }
         var configuration = MQTTConfiguration(endpoints: try self.endpoints.map(\.0), for: member)
         if var credentials = try self.credentials {
             if credentials.password == nil { credentials.password = try self.filedPassword() }

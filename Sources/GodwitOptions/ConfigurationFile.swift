@@ -46,7 +46,9 @@ public struct ConfigurationFile: Sendable {
             throw ConfigurationFileError.unreadable(path)
         }
         let root: Node?
-        do { root = try Yams.compose(yaml: String(decoding: data, as: UTF8.self)) } catch {
+        let text = String(decoding: data, as: UTF8.self)
+        // A byte order mark is none of YAML's characters to this parser.
+        do { root = try Yams.compose(yaml: text.first == "\u{FEFF}" ? String(text.dropFirst()) : text) } catch {
             throw ValidationError("'\(path)' is not YAML: \(error)")
         }
         switch root.map(Self.value) {

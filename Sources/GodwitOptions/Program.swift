@@ -29,7 +29,8 @@ public enum Program {
         }
     }
 
-    /// Runs a service until it ends, or until SIGINT or SIGTERM asks it to.
+    /// Runs a service until it ends, or until SIGINT, SIGTERM or SIGHUP (the terminal was closed) asks it to. Where SIGHUP was
+    /// ignored from the start, as by `nohup`, it stays so.
     ///
     /// - Throws: What the service throws.
     public static func run(_ service: some Service) async throws {
@@ -38,8 +39,16 @@ public enum Program {
                 .init(
                     service: service, successTerminationBehavior: .gracefullyShutdownGroup,
                     failureTerminationBehavior: .cancelGroup)
-            ], gracefulShutdownSignals: [.sigint, .sigterm], logger: Logger(label: "godwit"))
+            ], gracefulShutdownSignals: self.isHangUpIgnored ? [.sigint, .sigterm] : [.sigint, .sigterm, .sighup],
+            logger: Logger(label: "godwit"))
         try await ServiceGroup(configuration: configuration).run()
+    }
+
+    private static var isHangUpIgnored: Bool {
+        var action = sigaction()
+        guard sigaction(SIGHUP, nil, &action) == 0 else { return false }
+        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+            == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
     /// Says why on standard error and exits.

@@ -13,11 +13,15 @@ public struct TrackableOptions: ParsableArguments {
     public var destination: Coordinate?
 
     /// The distance below which it is near.
-    @Option(help: ArgumentHelp("Near the destination below this distance in metres.", valueName: "metres"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Near the destination below this distance in metres.", valueName: "metres"))
     public var proximity: Double?
 
     /// The time to arrival below which it is near.
-    @Option(help: ArgumentHelp("Near the destination below this time to arrival in seconds.", valueName: "seconds"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Near the destination below this time to arrival in seconds.", valueName: "seconds"))
     public var arrival: Double?
 
     /// All four members of the resolution set.
@@ -36,21 +40,23 @@ public struct TrackableOptions: ParsableArguments {
     public var resolutionFarWatched: Resolution?
 
     /// Near, nobody watching.
-    @Option(help: ArgumentHelp("Near the destination, nobody watching.", valueName: "a/i/d"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("Near the destination, nobody watching.", valueName: "a/i/d"))
     public var resolutionNear: Resolution?
 
     /// Near, watched.
-    @Option(help: ArgumentHelp("Near the destination, watched.", valueName: "a/i/d"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("Near the destination, watched.", valueName: "a/i/d"))
     public var resolutionNearWatched: Resolution?
 
     /// The battery threshold.
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Below this charge the interval is stretched; 0 to 100. Default: 0, never.", valueName: "percent"))
     public var batteryThreshold: Double?
 
     /// The multiplier of the interval below the battery threshold.
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "What the interval is multiplied with below the threshold; 1 or more. Default: 1.", valueName: "x"))
     public var lowBatteryMultiplier: Double?
@@ -67,6 +73,7 @@ public struct TrackableOptions: ParsableArguments {
 
     /// The longest silence.
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Send after this long even when nothing moves; 0 is never. Default: the larger of 60 s and 10 intervals.",
             valueName: "seconds"))

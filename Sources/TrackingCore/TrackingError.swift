@@ -68,6 +68,13 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
     public let reasonCode: UInt8?
     /// Whether the broker refused the name itself (MQTT 5: 0x8F, 0x90): trying again can not help.
     public var isNameRefusal: Bool { self.reasonCode == 0x8F || self.reasonCode == 0x90 }
+    /// Whether the broker refused who this client is, its name, password or rights: no use in asking again soon.
+    public var isAboutWhoWeAre: Bool {
+        switch self.code {
+        case .badCredentials, .notAuthorized: true
+        default: self.reasonCode == 0x85 || self.reasonCode == 0x8A
+        }
+    }
     /// Where in the source the error was made.
     public let file: StaticString
     /// The line in `file`.

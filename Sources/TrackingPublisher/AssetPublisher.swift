@@ -119,7 +119,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
 
     // MARK: - What goes in
 
-    /// A position; returns when it was captured and everything sent so far was acknowledged, on a connection that stands.
+    /// A position; returns when it was captured and everything sent so far was acknowledged, on a connection that stands; or
+    /// when the broker refuses this device or all that it carries, so that waiting does not help.
     /// For recordings that are read faster than they were made, so that nothing is passed over.
     public func publishAndWait(_ fix: Location, raw: Location? = nil) async {
         await self.mailbox.postAndWait(.fix(fix, raw: raw ?? fix))
@@ -221,7 +222,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             log.ask(actions.compactMap { if case .log(let id, let action) = $0 { (id, action) } else { nil } })
             for action in actions { self.perform(action) }
             if let receipt = envelope.receipt { waiting.append(receipt) }
-            if machine.isReadyForFix || machine.hasFailed {
+            if machine.isReadyForNextFix {
                 for receipt in waiting { receipt.resume() }
                 waiting = []
             }

@@ -20,6 +20,7 @@ extension PublisherStateMachine {
     /// Brokers answer a subscription before they send what stands, and one after the other: the answer to the last tells
     /// that what stands on all of them was read.
     private mutating func connected(_ connection: Int, at moment: Moment) -> [Action] {
+        self.connectionRefusal = nil
         self.session.connected(connection: connection)
         self.presence.connected(now: moment.now)
         let own: [TopicFilter] = [.topic(.liveness(self.session.client))]
@@ -36,6 +37,10 @@ extension PublisherStateMachine {
         self.presence.disconnected()
         self.outstanding = [:]
         self.isClosed = disconnection.retry == nil
+        // Where another address is tried at once, it decides.
+        if disconnection.lasted == nil, disconnection.retry != .zero {
+            self.connectionRefusal = disconnection.reason.flatMap { $0.isAboutWhoWeAre ? $0 : nil }
+        }
         var actions: [Action] = []
         for id in self.assets.keys {
             actions += self.closeRecords(of: id, at: moment)

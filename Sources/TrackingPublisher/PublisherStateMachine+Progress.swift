@@ -174,7 +174,10 @@ extension PublisherStateMachine {
             self.assets[id]?.rawLane?.finish()
         }
         // What the broker refused is tried once more, now; what it refuses then is given up.
-        return self.assets.keys.flatMap { self.retry($0, at: moment) }
+        let actions = self.assets.keys.flatMap { self.retry($0, at: moment) }
+        guard self.connectionRefusal != nil else { return actions }
+        self.connectionRefusal = nil
+        return actions + [.send([.tryNow])]
     }
 
     private mutating func leaveIfDone(at moment: Moment) -> [Action] {
@@ -187,9 +190,10 @@ extension PublisherStateMachine {
     /// The orderly goodbye: presences first, then liveness, then the connection.
     private mutating func leave() -> [Action] {
         guard self.stop != .closing else { return [] }
+        let refusal = self.stop == .finishing(by: nil) ? self.connectionRefusal : nil
         self.stop = .closing
         var actions: [Action] = self.assets.compactMap { id, asset in
-            asset.refusal.map { .givenUp(id, $0.error) }
+            (asset.refusal?.error ?? (asset.failure == nil ? refusal : nil)).map { .givenUp(id, $0) }
         }
         if self.session.isAnnounced {
             for (id, asset) in self.assets where asset.failure == nil && asset.since != nil {

@@ -144,6 +144,8 @@ public struct PublisherStateMachine: Sendable {
     /// The clients whose liveness is listened to.
     var watched: Set<ClientID> = []
     var stop: Stop?
+    /// Why the broker refuses this device as a whole; `nil` while it does not, or is being asked again.
+    var connectionRefusal: TrackingError?
     private var lastToken: TransportToken = 0
     /// How many messages could not be read.
     public internal(set) var badMessages = 0
@@ -202,10 +204,19 @@ public struct PublisherStateMachine: Sendable {
             && open.allSatisfy { $0.isIdle && ($0.since != nil || $0.failure != nil) }
     }
 
+    /// Whether who reads a recording in bulk may go on: everything is acknowledged, or the broker refuses this device or
+    /// everything that it carries, which waiting does not change.
+    public var isReadyForNextFix: Bool {
+        self.isReadyForFix || self.hasFailed || self.connectionRefusal != nil
+            || (!self.assets.isEmpty && self.assets.values.allSatisfy { $0.refusal != nil || $0.failure != nil })
+    }
+
     /// Whether there is nothing left to wait for before leaving: what the broker still refuses is given up.
     var isReadyToLeave: Bool {
         if self.hasFailed { return true }
         if self.isReadyForFix { return self.areRecordsOut }
+        // Where leave is taken within a time, that is waited for.
+        if self.connectionRefusal != nil, self.stop == .finishing(by: nil) { return true }
         return self.session.isAnnounced && self.assets.values.allSatisfy { $0.refusal != nil || $0.failure != nil }
     }
 

@@ -164,6 +164,10 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         case .refused(let id, let error):
             let what = id.map { "\($0)" } ?? "everything"
             self.logger.warning("not authorised", metadata: ["trackable": "\(what)", "reason": "\(error)"])
+        case .publishRefused(let topic, let error):
+            self.logger.warning(
+                "not counted as watching: the rules let this user not write here; they may not let it read the trackable either",
+                metadata: ["topic": "\(topic)", "reason": "\(error)"])
         case .state, .presence, .raw, .connection:
             break
         }

@@ -97,6 +97,10 @@ public enum SubscriberEvent: Hashable, Sendable {
     /// The broker refuses this side what there is to hear of a trackable, or of everything (`nil`). It is tried again, with
     /// waits up to 15 minutes; told once until it was granted or the connection changed.
     case refused(TrackableID?, TrackingError)
+    /// The broker refuses a message of this side's own, on this topic: without its presence it is not counted as watching, and
+    /// without its request nothing is asked for. What there is to hear is heard all the same, as far as it may be read.
+    /// Told once a topic until the connection changed.
+    case publishRefused(topic: String, TrackingError)
     /// The resolution in force changed; `nil` when none is known any more.
     case resolution(TrackableID, ResolutionInForce?)
     /// A message that cannot be read was skipped.

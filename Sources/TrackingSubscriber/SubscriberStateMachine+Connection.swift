@@ -8,8 +8,7 @@ extension SubscriberStateMachine {
         case .disconnected(let disconnection): return self.disconnected(disconnection)
         case .received(let message): return self.received(message, at: moment)
         case .published(let token, let refusal):
-            self.outstanding[token] = nil
-            return refusal.map { [.tell(.badMessage(topic: "(own)", $0))] } ?? []
+            return self.published(token, refusal)
         case .subscribed(let token, let refusals): return self.subscribed(token, refusals, at: moment)
         }
     }
@@ -22,6 +21,7 @@ extension SubscriberStateMachine {
         let clients = self.watched.map { TopicFilter.topic(.liveness($0)) }
         // Everything is asked for anew.
         self.refused = [:]
+        self.refusedTopics = []
         self.timers.remove(.retry)
         let all = named + clients + own
         return [.tell(.connection(nil)), self.subscribe(own, .other), self.subscribe(all, .settle(all))]
@@ -67,9 +67,16 @@ extension SubscriberStateMachine {
         case .refused(let filters):
             return self.answered(filters, refusals, at: moment)
                 + self.assets.keys.flatMap { self.told($0, reason: nil) }
-        case .other, nil:
+        case .saying, .other, nil:
             return []
         }
+    }
+
+    private mutating func published(_ token: TransportToken, _ refusal: TrackingError?) -> [Action] {
+        guard case .saying(let topic) = self.outstanding.removeValue(forKey: token), let refusal,
+            self.refusedTopics.insert(topic).inserted
+        else { return [] }
+        return [.tell(.publishRefused(topic: self.configuration.topicRoot.path(topic), refusal))]
     }
 
     private mutating func takenOver() -> [Action] {

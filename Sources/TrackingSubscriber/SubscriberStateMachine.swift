@@ -31,6 +31,8 @@ public struct SubscriberStateMachine: Sendable {
         case watching(TrackableID)
         /// What was refused before.
         case refused([TopicFilter])
+        /// Something of its own is said there.
+        case saying(Topic)
         case other
     }
 
@@ -54,6 +56,8 @@ public struct SubscriberStateMachine: Sendable {
     var unclear: Set<TrackableID> = []
     /// What the broker refuses on this connection.
     var refused: [TopicFilter: TrackingError] = [:]
+    /// Where the broker refuses what this side says on this connection, as told.
+    var refusedTopics: Set<Topic> = []
     /// How long the last refusal was waited for; `nil` when nothing is refused.
     var lastWait: Duration?
     private var lastToken: TransportToken = 0
@@ -118,7 +122,7 @@ public struct SubscriberStateMachine: Sendable {
     mutating func publish(_ topic: Topic, _ payload: [UInt8]) -> Action {
         let message = OutgoingMessage(
             topic: self.configuration.topicRoot.path(topic), payload: payload, isRetained: topic.isRetained)
-        return .send([.publish(message, self.token(.other))])
+        return .send([.publish(message, self.token(.saying(topic)))])
     }
 
     /// What a watcher listens to about one trackable.

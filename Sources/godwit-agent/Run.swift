@@ -30,7 +30,9 @@ struct Run: AsyncParsableCommand {
             valueName: "source"))
     var source: [String] = []
 
-    @Option(help: ArgumentHelp("Replay recorded sources at this many times their pace, or max.", valueName: "n|max"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Replay recorded sources at this many times their pace, or max.", valueName: "n|max"))
     var speed = "1"
 
     @Option(

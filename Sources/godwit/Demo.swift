@@ -8,10 +8,10 @@ struct Demo: AsyncParsableCommand {
         abstract: "See it work: a broker, a simulated courier and a watcher on this machine.",
         discussion: """
             Starts a private Mosquitto on a free loopback port, godwit-agent with a simulated courier, and a watcher; tells \
-            what happens; ends everything on Ctrl-C or after --duration.
+            what happens; ends everything on Ctrl-C, when the terminal is closed, or after --duration.
             """)
 
-    @Option(help: ArgumentHelp("End after this many seconds.", valueName: "seconds"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("End after this many seconds.", valueName: "seconds"))
     var duration: Double?
 
     @Flag(help: "Run the story once, and end with 1 if a chapter did not happen.")

@@ -73,8 +73,13 @@ final class DemoShow: Service {
             try await group.waitForAll()
         }
         happened =
-            try await self.chapter("The watcher left: every 30 s again, the finer source closed.", within: 20) {
-                $0.inForce?.subscribers == 0 && $0.inForce?.resolution.desiredInterval ?? .zero >= .seconds(10)
+            try await self.chapter(
+                "The watcher left: every 10 s while near, every 30 s when far again; the finer source closed.",
+                within: 90
+            ) {
+                guard let inForce = $0.inForce, inForce.subscribers == 0 else { return false }
+                let interval: Duration = inForce.isNear ? .seconds(10) : .seconds(30)
+                return inForce.resolution.desiredInterval == interval && $0.hasPace(of: interval)
                     && self.stage.selectedSource == "BALANCED"
             } && happened
         self.succeeded.withLock { $0 = happened }
@@ -106,6 +111,7 @@ final class DemoShow: Service {
             } && happened
         return try await self.chapter("Near the destination, closer than 200 m: twice a second.", within: 180) {
             $0.inForce?.isNear == true && $0.inForce?.resolution.desiredInterval == .milliseconds(500)
+                && $0.hasPace(of: .milliseconds(500))
         } && happened
     }
 
@@ -149,7 +155,7 @@ final class DemoShow: Service {
         case .resolution(_, let inForce?):
             self.seen.withLock { $0.inForce = inForce }
             self.say("  → resolution \(WatchPrinter.describe(inForce))")
-        case .location, .raw, .state, .presence, .resolution, .refused, .badMessage, .connection:
+        case .location, .raw, .state, .presence, .resolution, .refused, .publishRefused, .badMessage, .connection:
             break
         }
     }

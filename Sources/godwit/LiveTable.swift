@@ -29,6 +29,7 @@ struct LiveTable {
         case .state(let id, let state, _): self.rows[id, default: Row()].state = state
         case .resolution(let id, let inForce): self.rows[id, default: Row()].resolution = inForce
         case .badMessage: self.badMessages += 1
+        case .publishRefused(_, let error): self.connection = "not counted as watching: \(error)"
         case .refused(_, let error): self.connection = "refused: \(error)"
         case .connection(nil): self.connection = "connected"
         case .connection(let lost?): self.connection = lost.reason.map { "not connected: \($0)" } ?? "closed"

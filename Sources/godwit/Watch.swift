@@ -35,10 +35,11 @@ struct Watch: AsyncParsableCommand {
     @Flag(help: "Watch without being counted present; asks for nothing.")
     var silent = false
 
-    @Option(help: ArgumentHelp("End after this many location updates.", valueName: "n"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("End after this many location updates.", valueName: "n"))
     var count: Int?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "End after this many seconds; with --count, 1 when they did not come in time.", valueName: "seconds"))
     var timeout: Double?

@@ -58,7 +58,7 @@ struct WatchPrinter {
         case .resolution(let id, let inForce):
             guard let inForce else { return "\(clock) \(id) resolution unknown" }
             return "\(clock) \(id) resolution \(Self.describe(inForce))"
-        case .refused, .badMessage, .connection:
+        case .refused, .publishRefused, .badMessage, .connection:
             return nil
         }
     }
@@ -115,7 +115,7 @@ struct WatchPrinter {
             }
             let head = Self.object("resolution", id, receivedAt) { _ in }
             return payload.map { head.dropLast(2) + "," + $0 + "}\n" } ?? head
-        case .refused, .badMessage, .connection:
+        case .refused, .publishRefused, .badMessage, .connection:
             return nil
         }
     }

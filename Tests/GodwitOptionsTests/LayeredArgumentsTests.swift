@@ -39,6 +39,10 @@ private struct Sample: ParsableCommand {
             try self.merge(["sub"], file: file) == ["sub", "--broker=mqtt://file", "--topic-root=file", "--fail-fast"])
     }
 
+    @Test func aByteOrderMarkInFrontOfTheFileIsPassedOver() throws {
+        #expect(try self.merge(["sub"], file: "\u{FEFF}topic-root: file\n") == ["sub", "--topic-root=file"])
+    }
+
     @Test func anUnknownKeyIsAnErrorThatNamesIt() throws {
         #expect { try self.merge(["sub"], file: "brokr: x\n") } throws: { "\($0)".contains("'brokr'") }
     }

@@ -230,6 +230,29 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true]) func closingTheTerminalIsAnOrderlyEndUnlessItIsIgnored(ignored: Bool) async throws {
+        let broker = try await MosquittoProcess.start()
+        let watch = try self.watch(broker, ["van-7", "--resolution", "HIGH/200/0"])
+        let program = Programs.root.appending(path: ".build/debug/godwit-agent").path()
+        let arguments = [
+            program, "run", "--trackable", "van-7", "--broker", broker.url, "--source", "simulate:", "--battery",
+            "none",
+        ]
+        let agent = try RunningProgram(ignored ? "/usr/bin/nohup" : "/usr/bin/env", arguments)
+        try await watch.wait(within: .seconds(30)) { self.events($0, "location").count >= 1 }
+        agent.signal(SIGHUP)
+        if ignored {
+            let before = self.events(watch.output, "location").count
+            try await watch.wait(within: .seconds(30)) { self.events($0, "location").count >= before + 5 }
+            agent.terminate()
+        }
+        #expect(try await agent.result(within: .seconds(20)).code == 0)
+        try await watch.wait(within: .seconds(20)) {
+            self.events($0, "presence").last?["status"] as? String == "ABSENT"
+        }
+        try await watch.end()
+    }
+
     /// A broker whose rules let nobody write the position of `van-7`.
     private func refusing() async throws -> MosquittoProcess {
         try await MosquittoProcess.start { port, folder in
@@ -244,7 +267,7 @@ import Testing
         let broker = try await self.refusing()
         let folder = try Folder()
         let drive = try folder.file("drive.jsonl", self.way(5))
-        for speed in [["--speed", "100"], ["--speed", "max", "--fail-fast"]] {
+        for speed in [["--speed", "100"], ["--speed", "max"], ["--speed", "max", "--fail-fast"]] {
             let agent = try await Programs.run(
                 "godwit-agent",
                 [
@@ -253,5 +276,22 @@ import Testing
                 ] + speed)
             #expect(agent.code == 77, "\(speed) \(agent.errors)")
         }
+    }
+
+    @Test(arguments: ["100", "max"]) func aRecordingOfADeviceThatIsTurnedAwayEndsWith77(speed: String) async throws {
+        let broker = try await MosquittoProcess.start { port, folder in
+            let passwords = folder.appending(path: "passwords")
+            try "".write(to: passwords, atomically: true, encoding: .utf8)
+            return "listener \(port) 127.0.0.1\nallow_anonymous false\npassword_file \(passwords.path())"
+        }
+        let folder = try Folder()
+        let drive = try folder.file("drive.jsonl", self.way(5))
+        let agent = try await Programs.run(
+            "godwit-agent",
+            [
+                "run", "--trackable", "van-7", "--broker", "mqtt://me:secret@127.0.0.1:\(broker.port)", "--source",
+                "jsonl:\(drive)", "--battery", "none", "--speed", speed,
+            ])
+        #expect(agent.code == 77, "\(agent.errors)")
     }
 }

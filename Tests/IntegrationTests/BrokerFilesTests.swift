@@ -127,6 +127,66 @@ import TrackingMQTT
         return configuration
     }
 
+    /// The steps of the README, as they stand there; only the ports are others. As root, the broker is the user mosquitto.
+    @Test func theFiveMinutesOfTheReadmeWork() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-five-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let readme = Programs.root.appending(path: "broker/README.md")
+        let chapter = try String(contentsOf: readme, encoding: .utf8).components(separatedBy: "## In five minutes")[1]
+        let lines = chapter.split(separator: "\n", omittingEmptySubsequences: false)
+            .drop { !$0.hasPrefix("    ") }.prefix { $0.hasPrefix("    ") }.map { String($0.dropFirst(4)) }
+        #expect(lines.count == 6 && lines.last == "mosquitto -c mosquitto.conf")
+        let ports = try (0..<3).map { _ in try LoopbackPort.free() }
+        try await ChildProcess.run(
+            "/bin/sh",
+            [
+                "-ec",
+                """
+                mkdir '\(folder.path())' && cd '\(folder.path())'
+                cp -R '\(readme.deletingLastPathComponent().path())' broker
+                sed -i 's/^listener 8883/listener \(ports[0])/; s/^listener 8884/listener \(ports[1])/; \
+                s/^listener 9001/listener \(ports[2])/' broker/mosquitto.conf
+                """,
+            ])
+        let steps = (lines.dropLast() + ["exec mosquitto -c mosquitto.conf"]).joined(separator: "\n")
+        let broker = try RunningProgram(
+            "/usr/bin/env", ["-C", folder.path(), "/bin/sh", "-ec", steps],
+            environment: ["PATH": "/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin:/bin"])
+        try await broker.waitForLog("add-watcher: desk is in")
+        try await self.isWatched(folder.appending(path: "broker"), ports, password: broker.output.prefix { $0 != "\n" })
+        let result = try await broker.end()
+        #expect(result.code == 0 && !result.output.contains("Error"), "\(result.output) \(result.errors)")
+        // It could write what it keeps.
+        #expect(FileManager.default.fileExists(atPath: folder.appending(path: "broker/data/mosquitto.db").path()))
+    }
+
+    /// The device of the README publishes with its password; the certificate of the watcher names its client, so that it is
+    /// counted where it may be, and is told the topic where it may not.
+    private func isWatched(_ folder: URL, _ ports: [Int], password: Substring) async throws {
+        let authorities = ["--ca", folder.appending(path: "certs/ca.crt").path()]
+        let agent = try Programs.start(
+            "godwit-agent",
+            [
+                "run", "--trackable", "van-7", "--source", "simulate:", "--battery", "none", "--broker",
+                "mqtts://van-7-box@localhost:\(ports[0])",
+            ] + authorities, environment: ["GODWIT_PASSWORD": String(password)])
+        let clients = folder.appending(path: "certs/clients")
+        let desk = [
+            "--broker", "mqtts://localhost:\(ports[1])", "--cert", clients.appending(path: "desk.crt").path(), "--key",
+            clients.appending(path: "desk.key").path(),
+        ]
+        let watch = try Programs.start("godwit", ["watch", "van-7"] + desk + authorities)
+        try await watch.wait(for: " van-7 location 52.6")
+        let granted = try await watch.end()
+        #expect(granted.code == 0 && !granted.errors.contains("not counted"), "\(granted.errors)")
+        let other = try Programs.start("godwit", ["watch", "van-8"] + desk + authorities)
+        try await other.waitForLog("topic=tracking/van-8/subscriber/desk")
+        let refused = try await other.end()
+        #expect(refused.code == 0 && refused.errors.contains("not counted as watching"))
+        #expect(!refused.errors.contains("message skipped"))
+        #expect(try await agent.end().code == 0)
+    }
+
     /// Runs a client while `body` does.
     private func with(_ client: MQTTClient, _ body: () async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -164,6 +164,23 @@ import TrackingCore
         #expect(!result.errors.isEmpty)
     }
 
+    private static let outOfRange: [(program: String, arguments: [String], message: String)] = [
+        ("godwit-agent", ["run", "--trackable", "a", "--source", "simulate:", "--speed", "-1"], "a number above 0"),
+        (
+            "godwit-agent", ["run", "--trackable", "a", "--source", "simulate:", "--maximum-silence", "-1"],
+            "0 seconds or more"
+        ),
+        ("godwit", ["watch", "a", "--count", "-1"], "1 or more"),
+        ("godwit", ["watch", "a", "--timeout", "-1"], "above 0 seconds"),
+        ("godwit", ["watch", "a", "--cert", "/nonexistent.crt"], "--cert and --key are given together"),
+    ]
+
+    @Test(arguments: outOfRange)
+    func aValueOutOfItsRangeIsToldTheRange(program: String, arguments: [String], message: String) async throws {
+        let result = try await Programs.run(program, arguments)
+        #expect(result.code == 64 && result.errors.contains(message), "\(result.errors)")
+    }
+
     @Test func aRefusalByTheBrokerIs77() async throws {
         let broker = try await MosquittoProcess.start { port, folder in
             let passwords = folder.appending(path: "passwords")
@@ -182,9 +199,22 @@ import TrackingCore
     // MARK: - The demo
 
     @Test func theDemosStoryHappens() async throws {
-        let demo = try await Programs.start("godwit", ["demo", "--script"]).result(within: .seconds(240))
+        let demo = try await Programs.start("godwit", ["demo", "--script"]).result(within: .seconds(380))
         #expect(demo.code == 0, "\(demo.output)")
         #expect(demo.output.contains("Every chapter happened"))
+    }
+
+    @Test func closingTheTerminalEndsTheDemoAndWhatItStarted() async throws {
+        let demo = try Programs.start("godwit", ["demo"])
+        try await demo.wait(for: "the finer source closed.")
+        let tasks = "/proc/\(demo.id)/task"
+        let children = try FileManager.default.contentsOfDirectory(atPath: tasks).flatMap { task in
+            try String(contentsOfFile: "\(tasks)/\(task)/children", encoding: .utf8).split(separator: " ")
+                .compactMap { Int32($0) }
+        }
+        #expect(children.count == 2)
+        #expect(try await demo.end(SIGHUP).code == 0)
+        for child in children { #expect(kill(child, 0) == -1 && errno == ESRCH) }
     }
 }
 

@@ -107,6 +107,12 @@ struct PublisherConversation {
         return self.happened(.transport(.disconnected(Disconnection(reason: reason, retry: .zero, lasted: .zero))))
     }
 
+    /// The broker refuses the connection, which is tried again in `retry`.
+    mutating func turnedAway(retry: Duration = .seconds(1)) -> [String] {
+        let reason = TrackingError(.badCredentials, "no", reasonCode: 0x86)
+        return self.happened(.transport(.disconnected(Disconnection(reason: reason, retry: retry, lasted: nil))))
+    }
+
     /// The broker grants what was subscribed to so far and what is subscribed to thereupon, or refuses all of it.
     mutating func granted(refusing refusal: TrackingError? = nil) -> [String] {
         var answers: [String] = []
@@ -214,6 +220,7 @@ struct PublisherConversation {
             self.subscriptions.append((token, filters.count))
             return "subscribe \(filters.map { Self.short($0) }.joined(separator: " "))"
         case .unsubscribe(let filters): return "unsubscribe \(filters.map { Self.short($0) }.joined(separator: " "))"
+        case .tryNow: return "try now"
         case .close: return "close"
         case .publish(let message, let token):
             self.publishes.append((token, message))

@@ -178,11 +178,47 @@ import TrackingCore
         #expect(end.last == "close")
     }
 
-    @Test func aRefusalOfTheOnlyTrackableHoldsARecordingBack() throws {
+    @Test func aRefusalOfEverythingLetsARecordingGoOnToItsEnd() throws {
         var talk = try PublisherConversation.online()
         _ = try talk.fix(at: 20)
+        #expect(!talk.machine.isReadyForNextFix)
         _ = talk.acked(refusing: ["tracking/van"])
-        #expect(!talk.machine.isReadyForFix)
+        #expect(talk.machine.isReadyForNextFix && !talk.machine.isReadyForFix)
+    }
+
+    @Test func aDeviceThatIsRefusedIsTriedOnceMoreAtTheEndAndGivenUp() throws {
+        var talk = try PublisherConversation([try PublisherConversation.van()])
+        _ = try talk.fix(at: 0)
+        #expect(!talk.machine.isReadyForNextFix)
+        // Another address is tried at once: nothing is decided yet.
+        _ = talk.turnedAway(retry: .zero)
+        #expect(!talk.machine.isReadyForNextFix)
+        _ = talk.turnedAway()
+        #expect(talk.machine.isReadyForNextFix)
+        let asked = talk.happened(.stop(by: nil))
+        #expect(asked.contains("try now") && !asked.contains("close"))
+        let end = talk.turnedAway()
+        #expect(end.contains("given up van (badCredentials)") && end.last == "close")
+    }
+
+    @Test func aDeviceThatIsLetInAtLastSendsWhatItHas() throws {
+        var talk = try PublisherConversation([try PublisherConversation.van()])
+        _ = try talk.fix(at: 0)
+        _ = talk.turnedAway()
+        _ = talk.happened(.stop(by: nil))
+        var said = talk.connect(0) + talk.granted()
+        #expect(said.contains("van: update 1"))
+        said += talk.acked()
+        #expect(!said.contains { $0.hasPrefix("given up") } && said.last == "close")
+    }
+
+    @Test func beingAskedToStopWhileRefusedIsNoFailure() throws {
+        var talk = try PublisherConversation([try PublisherConversation.van()])
+        _ = try talk.fix(at: 0)
+        _ = talk.turnedAway()
+        _ = talk.happened(.stop(by: MonotonicTime(.seconds(5))))
+        let end = talk.turnedAway() + talk.wait(.seconds(5))
+        #expect(!end.contains { $0.hasPrefix("given up") } && end.last == "close")
     }
 
     // MARK: - The own liveness

@@ -10,6 +10,7 @@ struct SubscriberConversation {
     /// Both clocks: the wall clock is this many seconds after 1000.
     var now = MonotonicTime(.zero)
     private var subscriptions: [(token: TransportToken, filters: [String])] = []
+    private var publishes: [(token: TransportToken, topic: String)] = []
 
     init(configure: (inout SubscriberConfiguration) -> Void = { _ in }) throws {
         var configuration = SubscriberConfiguration(
@@ -37,7 +38,7 @@ struct SubscriberConversation {
     }
 
     mutating func connect(_ connection: Int) -> [String] {
-        self.subscriptions = []
+        (self.subscriptions, self.publishes) = ([], [])
         return self.happened(.transport(.connected(connection: connection, sessionPresent: false)))
     }
 
@@ -54,6 +55,16 @@ struct SubscriberConversation {
         return subscriptions.flatMap { token, filters in
             let refusals = filters.map { $0 == filter ? TrackingError(.notAuthorized, "no") : refusal }
             return self.happened(.transport(.subscribed(token, refusals: refusals)))
+        }
+    }
+
+    /// The broker takes what was published so far, apart from what it refuses.
+    mutating func acked(refusing topics: Set<String> = []) -> [String] {
+        let publishes = self.publishes
+        self.publishes = []
+        return publishes.flatMap { token, topic in
+            let refusal = topics.contains(topic) ? TrackingError(.notAuthorized, "forbidden") : nil
+            return self.happened(.transport(.published(token, refusal: refusal)))
         }
     }
 
@@ -119,6 +130,7 @@ struct SubscriberConversation {
         case .tell(.resolution(let id, let resolution)):
             return ["\(id) every \(resolution.map { "\($0.resolution.desiredInterval)" } ?? "?")"]
         case .tell(.refused(let id, let error)): return ["refused \(id?.rawValue ?? "everything") (\(error.code))"]
+        case .tell(.publishRefused(let topic, let error)): return ["may not write \(topic) (\(error.code))"]
         case .tell(.badMessage(let topic, _)): return ["bad message on \(topic)"]
         case .tell(.connection(let disconnection)): return [disconnection == nil ? "connected" : "not connected"]
         }
@@ -136,8 +148,10 @@ struct SubscriberConversation {
             self.subscriptions.append((token, filters))
             return "subscribe \(filters.map { $0.dropFirst(9) }.joined(separator: " "))"
         case .unsubscribe(let filters): return "unsubscribe \(filters.map { $0.dropFirst(9) }.joined(separator: " "))"
+        case .tryNow: return "try now"
         case .close: return "close"
-        case .publish(let message, _):
+        case .publish(let message, let token):
+            self.publishes.append((token, message.topic))
             let topic = message.topic.dropFirst(9)
             guard !message.payload.isEmpty else { return "\(topic): cleared" }
             if let liveness = try? MessageCodec.decodeLiveness(message.payload) {

@@ -239,6 +239,22 @@ import TrackingCore
 
     // MARK: - Refusals
 
+    @Test func whatItMayNotSayIsToldByItsTopicOnceAConnection() throws {
+        let topic = "tracking/van/subscriber/w1"
+        var talk = try SubscriberConversation()
+        _ = talk.happened(.watch(try TrackableID("van"), nil))
+        for connection in 0...1 {
+            _ = talk.connect(connection)
+            _ = talk.granted()
+            #expect(talk.acked(refusing: [topic]) == ["may not write \(topic) (notAuthorized)"])
+            _ = talk.happened(.unwatch(try TrackableID("van")))
+            _ = talk.happened(.watch(try TrackableID("van"), nil))
+            _ = talk.granted()
+            #expect(talk.acked(refusing: [topic]) == [])
+        }
+        #expect(talk.machine.badMessages == 0)
+    }
+
     @Test func aRefusedSubscriptionIsToldOnceAndTriedAgainWithGrowingWaits() throws {
         let forbidden = TrackingError(.notAuthorized, "forbidden")
         var talk = try SubscriberConversation()

@@ -70,10 +70,15 @@ sign() {
         die 1 "openssl could not sign for $1; do ca.crt and ca.key belong together?"
 }
 
-# install_file FROM TO: moves a file into place; made by root, it belongs to whoever owns the directory.
+# install_file FROM TO: moves a file into place; made by root, it belongs to whoever owns the directory. The broker's own key
+# belongs to the broker where that is root: it gives up being root before it reads its files.
 install_file() {
     if [ "$(id -u)" = 0 ]; then
-        chown "$(ls -ldn "$dir" | awk '{ print $3 ":" $4 }')" "$work/$1"
+        owner=$(ls -ldn "$dir" | awk '{ print $3 ":" $4 }')
+        case $2,$owner in
+        server.key,0:*) if id mosquitto >/dev/null 2>&1; then owner=mosquitto:$(id -g mosquitto); fi ;;
+        esac
+        chown "$owner" "$work/$1"
     fi
     mv -f "$work/$1" "$dir/$2"
     echo "generate.sh: made $2" >&2

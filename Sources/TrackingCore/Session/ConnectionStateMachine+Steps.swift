@@ -80,13 +80,3 @@ extension ConnectionStateMachine {
         return [.tell(.disconnected(Disconnection(reason: reason, retry: nil, lasted: lasted))), .finish]
     }
 }
-
-extension TrackingError {
-    /// Whether the broker refused the name, the password or the rights of this client: no use in asking again soon.
-    fileprivate var isAboutWhoWeAre: Bool {
-        switch self.code {
-        case .badCredentials, .notAuthorized: true
-        default: self.reasonCode == 0x85 || self.reasonCode == 0x8A
-        }
-    }
-}

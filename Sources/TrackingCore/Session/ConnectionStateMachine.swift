@@ -196,6 +196,12 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
+    /// The role wants the next try now: a wait that is under way ends. Nothing happens otherwise.
+    public mutating func tryRequested(now: MonotonicTime) -> [Action] {
+        guard case .waiting = self.state else { return [] }
+        return [self.connect(now: now)]
+    }
+
     /// Everything that was sent is answered.
     public mutating func drained(now: MonotonicTime) -> [Action] {
         switch self.state {

@@ -68,6 +68,8 @@ public enum TransportCommand: Hashable, Sendable {
     case subscribe([String], TransportToken)
     /// Unsubscribe. Not answered.
     case unsubscribe([String])
+    /// Try to connect now, where the next try is waited for. Ignored otherwise; not answered by itself.
+    case tryNow
     /// Say goodbye in order (no will is sent) once everything sent before is acknowledged or `within` has passed, and do
     /// not connect again. Answered by `.disconnected` with `retry == nil`, after which the event stream ends.
     case close(within: Duration)

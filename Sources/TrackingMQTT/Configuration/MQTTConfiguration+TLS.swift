@@ -1,3 +1,5 @@
+import CMosquitto
+
 extension MQTTConfiguration {
     /// The files of an encrypted connection, all PEM. The broker's host name is always checked.
     ///
@@ -15,6 +17,15 @@ extension MQTTConfiguration {
             self.authorities = authorities
             self.certificate = certificate
             self.key = key
+        }
+
+        /// The common name (CN) of the first certificate in a PEM file, up to 255 bytes; `nil` where there is none. Brokers
+        /// that let in who shows a certificate use it as the user name.
+        public static func commonName(ofCertificate path: String) -> String? {
+            var buffer = [CChar](repeating: 0, count: 256)
+            let length = godwit_tls_common_name(path, &buffer, Int32(buffer.count))
+            guard length > 0 else { return nil }
+            return String(validating: buffer.prefix(Int(length)).map(UInt8.init(bitPattern:)), as: UTF8.self)
         }
     }
 }

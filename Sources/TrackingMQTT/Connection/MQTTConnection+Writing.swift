@@ -10,6 +10,7 @@ extension MQTTConnection {
 
     /// A wish to close is heard at once, whatever waits before it; what follows it is ignored.
     private func take(_ entry: Outbox.Entry) {
+        if entry.commands.contains(.tryNow) { self.perform(self.machine.tryRequested(now: self.now)) }
         let isForThisConnection = entry.connection == self.connection && self.machine.isOnline
         guard let close = entry.commands.firstIndex(where: \.isClose), case .close(let limit) = entry.commands[close]
         else {
@@ -36,7 +37,7 @@ extension MQTTConnection {
                 guard self.subscribe(filters, token, on: handle) else { return }
             case .unsubscribe(let filters):
                 try? handle.unsubscribe(filters.filter { MosquittoHandle.isValid(filter: $0) })
-            case .close:
+            case .tryNow, .close:
                 break  // noted when it was taken
             }
             self.backlog.removeFirst()

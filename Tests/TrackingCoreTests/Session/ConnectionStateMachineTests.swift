@@ -50,6 +50,17 @@ import Testing
 
     // MARK: - Connecting
 
+    @Test func aTryThatIsAskedForEndsTheWait() throws {
+        var talk = Talk()
+        _ = talk.started()
+        #expect(talk.machine.tryRequested(now: talk.now) == [])
+        _ = talk.failed(.unreachable(self.unreachable))
+        #expect(talk.machine.tryRequested(now: talk.now) == [self.attempt()])
+        #expect(talk.machine.tryRequested(now: talk.now) == [])
+        _ = talk.accepted()
+        #expect(talk.machine.tryRequested(now: talk.now) == [])
+    }
+
     @Test func aLostConnectionIsMadeAgainUnderTheNextNumber() throws {
         var talk = Talk()
         #expect(talk.started() == [self.attempt()])

@@ -55,6 +55,23 @@ import TrackingCore
         #expect(fixes[2].altitude == nil && fixes[2].speed == nil)
     }
 
+    @Test func extensionsTellNoTimePlaceOrAltitude() {
+        let text = """
+            <gpx><extensions><trkpt lat="7" lon="7"><time>2019-02-18T01:00:00Z</time></trkpt></extensions>
+            <trk><trkseg><trkpt lat="1" lon="2"><ele>10</ele><time>2019-02-18T07:45:50Z</time><extensions>
+            <x:time>2001-01-01T00:00:00Z</x:time><x:ele>999</x:ele><x:geoidheight>5</x:geoidheight><x:hdop>9</x:hdop>
+            <extensions><trkpt lat="8" lon="8"><time>2002-01-01T00:00:00Z</time></trkpt></extensions>
+            <x:ele>998</x:ele><x:speed>3</x:speed></extensions><link><time>2003-01-01T00:00:00Z</time></link></trkpt>
+            <trkpt lat="1" lon="3"><time>2019-02-18T07:45:51Z</time></trkpt></trkseg></trk></gpx>
+            """
+        let (events, failure) = self.read(text)
+        #expect(failure == nil && events.count == 2)
+        #expect(events.fixes.map(\.time) == [.at("2019-02-18T07:45:50Z"), .at("2019-02-18T07:45:51Z")])
+        #expect(events.fixes.map(\.coordinate.longitude) == [2, 3])
+        #expect(events.fixes.first?.altitude == 10 && events.fixes.first?.speed == 3)
+        #expect(events.fixes.first?.accuracyHorizontal == nil)
+    }
+
     @Test func aReferenceThatIsCutIsStillRead() {
         let text = #"<gpx><trkpt lat="1" lon="2"><time>2019-02-18T07:45:5&#48;Z</time></trkpt></gpx>"#
         let (events, failure) = self.read(Array(text.utf8).map { [$0] })

@@ -12,9 +12,11 @@ import Testing
         .text(Array(text.utf8)[...], number: number)
     }
 
-    @Test func linesEndWithEitherLineEnd() {
+    @Test func linesEndWithAnyLineEnd() {
         let lines = self.lines([Array("one\r\ntwo\n\nfour".utf8)[...]])
         #expect(lines == [self.text("one", 1), self.text("two", 2), self.text("", 3), self.text("four", 4)])
+        let old = self.lines([Array("one\r\rthree\rfour".utf8)[...]])
+        #expect(old == [self.text("one", 1), self.text("", 2), self.text("three", 3), self.text("four", 4)])
     }
 
     @Test(arguments: 1...50) func thePiecesDoNotMatter(seed: UInt64) {

@@ -13,6 +13,10 @@ struct GPXReader: RecordingDecoder {
     /// The text of the element that is being read, while it may matter.
     private var text: String?
     private var count = 0
+    /// How many elements are open.
+    private var depth = 0
+    /// How many were open when the outermost `extensions` began; `nil` outside of one.
+    private var extensionsDepth: Int?
     private var isGPX = false
     private var pending: [SourceEvent] = []
 
@@ -21,6 +25,8 @@ struct GPXReader: RecordingDecoder {
 
     /// What is known of the point that is being read.
     private struct Point {
+        /// How many elements are open between its tags.
+        let depth: Int
         var coordinate: Coordinate?
         var time: UnixTime?
         var elevation: Double?
@@ -31,7 +37,8 @@ struct GPXReader: RecordingDecoder {
         var course: Double?
 
         /// Takes in the text of a child element; what is no number stays unknown.
-        mutating func set(_ name: String, to text: String) {
+        mutating func set(_ name: String, to text: String, isExtension: Bool) {
+            guard !isExtension || name == "speed" || name == "course" else { return }
             let trimmed = text.utf8.drop(while: XMLTagReader.isSpace).reversed().drop(while: XMLTagReader.isSpace)
                 .reversed()
             let bytes = Array(trimmed)
@@ -94,21 +101,28 @@ struct GPXReader: RecordingDecoder {
             guard name == "gpx" else { throw XMLScanner.Malformed(line: 1, reason: "the root element is not gpx") }
             self.isGPX = true
         }
-        if name == "trkpt" {
+        self.depth += 1
+        if name == "extensions", self.extensionsDepth == nil { self.extensionsDepth = self.depth }
+        if name == "trkpt", self.extensionsDepth == nil, self.point == nil {
             self.count += 1
-            self.point = Point(coordinate: Self.coordinate(attributes))
+            self.point = Point(depth: self.depth, coordinate: Self.coordinate(attributes))
         }
         self.text = self.point == nil ? nil : ""
     }
 
     private mutating func ended(_ name: String) {
-        if name == "trkpt", let point = self.point {
+        defer {
+            if self.extensionsDepth == self.depth { self.extensionsDepth = nil }
+            self.depth -= 1
+            self.text = nil
+        }
+        guard let point = self.point else { return }
+        if self.depth == point.depth {
             self.pending.append(self.event(of: point))
             self.point = nil
-        } else if let text = self.text {
-            self.point?.set(name, to: text)
+        } else if let text = self.text, self.depth == point.depth + 1 || self.extensionsDepth != nil {
+            self.point?.set(name, to: text, isExtension: self.extensionsDepth != nil)
         }
-        self.text = nil
     }
 
     private static func coordinate(_ attributes: [String: String]) -> Coordinate? {

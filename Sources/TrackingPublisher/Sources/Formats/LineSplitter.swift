@@ -2,7 +2,7 @@
 struct LineSplitter: Sendable {
     /// What one line turned out to be.
     enum Line: Hashable, Sendable {
-        /// The bytes of the line numbered from 1, without its end (`\n` or `\r\n`).
+        /// The bytes of the line numbered from 1, without its end (`\n`, `\r\n` or `\r`).
         case text(ArraySlice<UInt8>, number: Int)
         /// A line longer than ``LineSplitter/limit``; its bytes were dropped as they came.
         case tooLong(number: Int)
@@ -15,15 +15,22 @@ struct LineSplitter: Sendable {
     private var begun: [UInt8] = []
     private var isSkipping = false
     private var number = 1
+    /// Whether the last byte was `\r`, so that a `\n` now belongs to it.
+    private var followsReturn = false
 
     /// Takes in the next bytes and gives the lines that they end.
     mutating func append(_ bytes: ArraySlice<UInt8>) -> [Line] {
         var lines: [Line] = []
         var rest = bytes
-        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-            lines.append(self.line(endingWith: rest[..<end]))
+        while let end = rest.firstIndex(where: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) {
+            let isReturn = rest[end] == UInt8(ascii: "\r")
+            if isReturn || !self.followsReturn || end > rest.startIndex {
+                lines.append(self.line(endingWith: rest[..<end]))
+            }
+            self.followsReturn = isReturn
             rest = rest[(end + 1)...]
         }
+        if !rest.isEmpty { self.followsReturn = false }
         self.keep(rest)
         return lines
     }
@@ -43,9 +50,7 @@ struct LineSplitter: Sendable {
         guard !self.isSkipping, self.begun.count + tail.count <= Self.limit else {
             return .tooLong(number: self.number)
         }
-        var text = self.begun.isEmpty ? tail : (self.begun + tail)[...]
-        if text.last == UInt8(ascii: "\r") { text.removeLast() }
-        return .text(text, number: self.number)
+        return .text(self.begun.isEmpty ? tail : (self.begun + tail)[...], number: self.number)
     }
 
     private mutating func keep(_ tail: ArraySlice<UInt8>) {
