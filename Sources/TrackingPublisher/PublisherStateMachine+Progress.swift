@@ -167,6 +167,8 @@ extension PublisherStateMachine {
     /// The orderly goodbye: presences first, then liveness, then the connection.
     private mutating func leave() -> [Action] {
         guard self.stop != .closing else { return [] }
+        // Where there is a limit, the goodbye itself is given a second more.
+        let patience: Duration = if case .finishing(by: .some) = self.stop { .seconds(1) } else { .seconds(5) }
         self.stop = .closing
         var actions: [Action] = self.assets.compactMap { id, asset in
             asset.refusal.map { .givenUp(id, $0.error) }
@@ -182,6 +184,6 @@ extension PublisherStateMachine {
                     .liveness(self.session.client),
                     self.configuration.isClientRandom ? [] : MessageCodec.encode(goodbye)))
         }
-        return actions + [.send([.close(within: .seconds(5))])]
+        return actions + [.send([.close(within: patience)])]
     }
 }

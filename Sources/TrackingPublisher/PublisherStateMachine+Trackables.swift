@@ -40,6 +40,7 @@ extension PublisherStateMachine {
     mutating func remove(_ id: TrackableID, at moment: Moment) -> [Action] {
         guard let asset = self.assets.removeValue(forKey: id) else { return [] }
         self.requests[id] = nil
+        self.crowded.remove(id)
         for timer: Timer in [.silence(id), .announce(id), .retry(id)] { self.timers.remove(timer) }
         var actions = self.apply(self.presence.forget(id), at: moment)
         if self.session.isAnnounced {
