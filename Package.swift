@@ -82,7 +82,8 @@ let package = Package(
             name: "TrackingPublisherTests", dependencies: ["TrackingCore", "TrackingPublisher", "TrackingTesting"],
             swiftSettings: settings),
         .testTarget(
-            name: "TrackingSubscriberTests", dependencies: ["TrackingCore", "TrackingSubscriber", "TrackingTesting"],
+            name: "TrackingSubscriberTests",
+            dependencies: ["TrackingCore", "TrackingRuntime", "TrackingSubscriber", "TrackingTesting"],
             swiftSettings: settings),
         .testTarget(
             name: "TrackingTestingTests",
