@@ -95,7 +95,8 @@ let package = Package(
             dependencies: ["TrackingCore", "TrackingSpool", "TrackingTesting", "TestSupport", "spool-writer", grdb],
             swiftSettings: settings),
         .testTarget(
-            name: "TrackingSubscriberTests", dependencies: ["TrackingCore", "TrackingSubscriber", "TrackingTesting"],
+            name: "TrackingSubscriberTests",
+            dependencies: ["TrackingCore", "TrackingRuntime", "TrackingSubscriber", "TrackingTesting"],
             swiftSettings: settings),
         .testTarget(
             name: "TrackingTestingTests",

@@ -9,6 +9,8 @@ extension ExitCode {
     public static let inputUnreadable = ExitCode(66)
     /// The broker cannot be reached, where `--fail-fast` asks to end instead of waiting.
     public static let brokerUnreachable = ExitCode(69)
+    /// Output cannot be written, as on a full disk.
+    public static let outputUnwritable = ExitCode(74)
     /// Refused by the broker for good.
     public static let refused = ExitCode(77)
 }

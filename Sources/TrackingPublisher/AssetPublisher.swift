@@ -37,6 +37,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         var requests: [UInt64: CheckedContinuation<Result<Trip, TrackingError>, Never>] = [:]
         var lastRequest: UInt64 = 0
         var hasEnded = false
+        var warnings = WarningLimit<TrackingError.Code>()
     }
 
     /// Makes a publisher that carries nothing yet.
@@ -188,7 +189,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
                 group.addTask { await self.transport.run() }
                 group.addTask {
                     for await events in self.transport.events {
-                        for event in events { self.mailbox.post(.transport(event)) }
+                        await self.mailbox.postAndWait(events.lazy.map { .transport($0) })
                     }
                     self.mailbox.post(.stop(by: self.clock.moment.now))
                 }
@@ -197,7 +198,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
                 group.cancelAll()
             }
         } onGracefulShutdown: {
-            self.finish(within: .seconds(5))
+            self.finish(within: .milliseconds(2_500))
         }
     }
 
@@ -221,7 +222,9 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             let actions = machine.happened(envelope.event, at: moment)
             log.ask(actions.compactMap { if case .log(let id, let action) = $0 { (id, action) } else { nil } })
             for action in actions { self.perform(action) }
-            if let receipt = envelope.receipt { waiting.append(receipt) }
+            if let receipt = envelope.receipt {
+                if case .fix = envelope.event { waiting.append(receipt) } else { receipt.resume() }
+            }
             if machine.isReadyForNextFix {
                 for receipt in waiting { receipt.resume() }
                 waiting = []
@@ -265,8 +268,14 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         case .resolutionChanged(let id, let inForce):
             self.resolutionChanges.tell(TrackableResolutionChange(trackable: id, inForce: inForce))
         case .badMessage(let topic, let error):
-            self.shared.withLock { $0.badMessages += 1 }
-            self.logger.warning("message skipped", metadata: ["topic": "\(topic)", "reason": "\(error)"])
+            let now = self.clock.moment.now
+            let verdict = self.shared.withLock { shared in
+                shared.badMessages += 1
+                return shared.warnings.happened(error.code, now: now)
+            }
+            guard case .say(let unsaid) = verdict else { return }
+            self.logger.warning(
+                "message skipped", metadata: ["topic": "\(topic)", "reason": "\(error)", "unsaid": "\(unsaid)"])
         case .connectionChanged(let disconnection):
             self.connections.tell(disconnection)
         case .removed(let id):

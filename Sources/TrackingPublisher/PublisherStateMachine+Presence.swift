@@ -68,6 +68,7 @@ extension PublisherStateMachine {
             return self.reconsider(
                 id, [.subscriberCame(subscriber)] + (request.map { [.requestMade(subscriber, $0)] } ?? []))
         case .left:
+            self.crowded.remove(id)
             // Its request stands until it is dropped, or another session of the client asks: a lease that ran out may
             // be renewed without a new request.
             if self.requests[id]?[subscriber.client]?.count ?? 0 > 1 {
@@ -119,9 +120,14 @@ extension PublisherStateMachine {
     private mutating func makeRoom(for client: ClientID, on id: TrackableID) -> Bool {
         let requests = self.requests[id] ?? [:]
         guard requests[client] == nil, requests.count >= Self.maximumRequests else { return true }
+        guard !self.crowded.contains(id) else { return false }
         let present = Set(self.presence.members(of: .subscriber, on: id).map(\.client))
         self.requests[id] = requests.filter { present.contains($0.key) }
-        return self.requests[id]?.count ?? 0 < Self.maximumRequests
+        guard self.requests[id]?.count ?? 0 < Self.maximumRequests else {
+            self.crowded.insert(id)
+            return false
+        }
+        return true
     }
 
     /// The publisher with the latest `since` owns the trackable; a tie goes to the greater session id.

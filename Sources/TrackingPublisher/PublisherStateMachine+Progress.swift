@@ -191,6 +191,8 @@ extension PublisherStateMachine {
     private mutating func leave() -> [Action] {
         guard self.stop != .closing else { return [] }
         let refusal = self.stop == .finishing(by: nil) ? self.connectionRefusal : nil
+        // Where there is a limit, the goodbye itself is given a second more.
+        let patience: Duration = if case .finishing(by: .some) = self.stop { .seconds(1) } else { .seconds(5) }
         self.stop = .closing
         var actions: [Action] = self.assets.compactMap { id, asset in
             (asset.refusal?.error ?? (asset.failure == nil ? refusal : nil)).map { .givenUp(id, $0) }
@@ -206,6 +208,6 @@ extension PublisherStateMachine {
                     .liveness(self.session.client),
                     self.configuration.isClientRandom ? [] : MessageCodec.encode(goodbye)))
         }
-        return actions + [.send([.close(within: .seconds(5))])]
+        return actions + [.send([.close(within: patience)])]
     }
 }

@@ -56,6 +56,7 @@ extension PublisherStateMachine {
         guard let asset = self.assets.removeValue(forKey: id) else { return [] }
         self.logs[id] = SpoolContents.Trackable(streams: asset.spool.contents, current: asset.stream)
         self.requests[id] = nil
+        self.crowded.remove(id)
         for timer: Timer in [.silence(id), .announce(id), .retry(id)] { self.timers.remove(timer) }
         var actions = self.apply(self.presence.forget(id), at: moment)
         if self.session.isAnnounced {

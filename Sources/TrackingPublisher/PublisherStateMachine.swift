@@ -123,6 +123,8 @@ public struct PublisherStateMachine: Sendable {
     var presence = PresenceStateMachine()
     /// Requests of those not present yet, and of those present.
     var requests: [TrackableID: [ClientID: [SessionID: Resolution]]] = [:]
+    /// Where there is no room for more requests: nobody is looked through again until somebody leaves.
+    var crowded: Set<TrackableID> = []
     /// Removed while nothing could be said: their presence and resolution are cleared on the next connection.
     var unclear: Set<TrackableID> = []
     var assets: [TrackableID: TrackedAsset] = [:]

@@ -3,49 +3,127 @@ private import Synchronization
 /// One teller, any number of listeners, each with a buffer of its own: a slow listener loses the oldest of its own buffer
 /// and holds nobody up.
 package final class Broadcast<Element: Sendable>: Sendable {
+    private struct Place {
+        weak var listener: Listener<Element>?
+    }
+
     private struct State {
-        var listeners: [Int: AsyncStream<Element>.Continuation] = [:]
+        var places: [Int: Place] = [:]
         var next = 0
+        var lost = 0
         var isFinished = false
+
+        var listeners: [Listener<Element>] { self.places.values.compactMap(\.listener) }
     }
 
     private let state = Mutex(State())
     private let buffer: Int
+    private let bytes: Int
+    private let size: @Sendable (Element) -> Int
 
-    /// - Parameter buffer: How many elements are kept for a listener that does not keep up.
-    package init(buffer: Int) { self.buffer = buffer }
+    /// - Parameters:
+    ///   - buffer: How many elements are kept for a listener that does not keep up.
+    ///   - bytes: How many bytes are.
+    ///   - size: About how many bytes an element takes; 0 where only their count is bounded.
+    package init(buffer: Int, bytes: Int = .max, size: @escaping @Sendable (Element) -> Int = { _ in 0 }) {
+        self.buffer = buffer
+        self.bytes = bytes
+        self.size = size
+    }
 
-    /// A new listener; it hears everything from now on.
+    deinit { self.finish() }
+
+    /// How many elements listeners lost that did not keep up.
+    package var lost: Int { self.state.withLock { $0.lost } }
+
+    /// A new listener; it hears everything from now on, until its stream is cancelled or let go.
     package func listen() -> AsyncStream<Element> {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: Element.self, bufferingPolicy: .bufferingNewest(self.buffer))
-        let key: Int? = self.state.withLock { state in
-            guard !state.isFinished else { return nil }
+        let buffer = BoundedBuffer<Element>(count: self.buffer, bytes: self.bytes)
+        let listener = self.state.withLock { state in
             state.next += 1
-            state.listeners[state.next] = continuation
-            return state.next
+            let key = state.next
+            let listener = Listener(buffer: buffer) { [weak self] in
+                _ = self?.state.withLock { $0.places.removeValue(forKey: key) }
+            }
+            if state.isFinished { listener.finish() } else { state.places[key] = Place(listener: listener) }
+            return listener
         }
-        guard let key else {
-            continuation.finish()
-            return stream
-        }
-        continuation.onTermination = { [weak self] _ in
-            _ = self?.state.withLock { $0.listeners.removeValue(forKey: key) }
-        }
-        return stream
+        return AsyncStream { await listener.next() }
     }
 
     /// Tells every listener.
     package func tell(_ element: Element) {
-        for listener in self.state.withLock({ Array($0.listeners.values) }) { listener.yield(element) }
+        let listeners = self.state.withLock { $0.listeners }
+        guard !listeners.isEmpty else { return }
+        let bytes = self.size(element)
+        let lost = listeners.reduce(0) { $0 + $1.tell(element, bytes: bytes) }
+        if lost > 0 { self.state.withLock { $0.lost += lost } }
     }
 
     /// Nothing more will be told.
     package func finish() {
         let listeners = self.state.withLock { state in
             state.isFinished = true
-            return Array(state.listeners.values)
+            return state.listeners
         }
         for listener in listeners { listener.finish() }
+    }
+}
+
+/// One stream's place in a broadcast; it goes when the stream does.
+private final class Listener<Element: Sendable>: Sendable {
+    private struct State {
+        var buffer: BoundedBuffer<Element>
+        var waiter: CheckedContinuation<Element?, Never>?
+        var isFinished = false
+    }
+
+    private let state: Mutex<State>
+    private let onEnd: @Sendable () -> Void
+
+    init(buffer: BoundedBuffer<Element>, onEnd: @escaping @Sendable () -> Void) {
+        self.state = Mutex(State(buffer: buffer))
+        self.onEnd = onEnd
+    }
+
+    deinit { self.onEnd() }
+
+    /// - Returns: How many older ones were lost.
+    func tell(_ element: Element, bytes: Int) -> Int {
+        let (waiter, lost) = self.state.withLock { state -> (CheckedContinuation<Element?, Never>?, Int) in
+            guard !state.isFinished else { return (nil, 0) }
+            if let waiter = state.waiter.take() { return (waiter, 0) }
+            return (nil, state.buffer.append(element, bytes: bytes))
+        }
+        waiter?.resume(returning: element)
+        return lost
+    }
+
+    /// What was told already is still handed over.
+    func finish() {
+        let waiter = self.state.withLock { state in
+            state.isFinished = true
+            return state.waiter.take()
+        }
+        waiter?.resume(returning: nil)
+    }
+
+    /// The next element; `nil` at the end, or when the task is cancelled.
+    func next() async -> Element? {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let answer = self.state.withLock { state -> Element?? in
+                    if let element = state.buffer.popFirst() { return .some(element) }
+                    if state.isFinished || Task.isCancelled { return .some(nil) }
+                    precondition(state.waiter == nil, "a stream is for one task")
+                    state.waiter = continuation
+                    return nil
+                }
+                if let answer { continuation.resume(returning: answer) }
+            }
+        } onCancel: {
+            let waiter = self.state.withLock { $0.waiter.take() }
+            waiter?.resume(returning: nil)
+        }
     }
 }

@@ -27,6 +27,21 @@ package struct Mailbox<Event: Sendable>: Sendable {
         }
     }
 
+    /// Tells the decider a batch, and waits for it now and then and at the end: a fast teller fills no memory, and what others
+    /// post meanwhile waits behind ``stride`` events at most.
+    package func postAndWait(_ events: some Collection<Event>) async {
+        for (index, event) in events.enumerated() {
+            if (index + 1) % Self.stride == 0 || index == events.count - 1 {
+                await self.postAndWait(event)
+            } else {
+                self.post(event)
+            }
+        }
+    }
+
+    /// How many events of a batch are posted without waiting.
+    package static var stride: Int { 256 }
+
     /// Nothing is taken in any more; whoever waits is let go.
     package func close() async {
         self.continuation.finish()

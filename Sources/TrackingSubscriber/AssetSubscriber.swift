@@ -17,12 +17,14 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     private let logger: Logger
     private let clock = DeviceClock()
     private let mailbox = Mailbox<SubscriberStateMachine.Event>()
-    private let told = Broadcast<SubscriberEvent>(buffer: 65_536)
+    private let told = Broadcast<SubscriberEvent>(
+        buffer: 65_536, bytes: 32 * 1_024 * 1_024, size: { $0.approximateBytes })
     private let shared = Mutex(Shared())
 
     private struct Shared {
         var expected: [TrackableID: MonotonicTime] = [:]
         var badMessages = 0
+        var warnings = WarningLimit<TrackingError.Code>()
         var failure: TrackingError?
     }
 
@@ -56,7 +58,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     // MARK: - What comes out
 
     /// Everything about every watched trackable, in order, from now on. A reader that does not keep up loses the oldest
-    /// beyond 65,536 events; others are not held up.
+    /// beyond 65,536 events or about 32 MB, see ``lostEvents``; others are not held up.
     public var events: AsyncStream<SubscriberEvent> { self.told.listen() }
 
     /// The positions of one trackable, in order, from now on; late ones are marked.
@@ -94,6 +96,9 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     /// How many messages could not be read.
     public var badMessages: Int { self.shared.withLock { $0.badMessages } }
 
+    /// How many events readers lost that did not keep up, over all streams.
+    public var lostEvents: Int { self.told.lost }
+
     // MARK: - Running
 
     /// Runs until ``finish()``, a graceful shutdown, or cancellation. Call it once.
@@ -105,9 +110,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
                 group.addTask { await self.transport.run() }
                 group.addTask {
                     for await events in self.transport.events {
-                        // Waiting for the last of a batch keeps a fast broker from filling memory.
-                        for event in events.dropLast() { self.mailbox.post(.transport(event)) }
-                        if let last = events.last { await self.mailbox.postAndWait(.transport(last)) }
+                        await self.mailbox.postAndWait(events.lazy.map { .transport($0) })
                     }
                     await self.mailbox.close()
                 }
@@ -159,8 +162,14 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         case .state(_, .failed, let reason):
             self.shared.withLock { $0.failure = reason }
         case .badMessage(let topic, let error):
-            self.shared.withLock { $0.badMessages += 1 }
-            self.logger.warning("message skipped", metadata: ["topic": "\(topic)", "reason": "\(error)"])
+            let now = self.clock.moment.now
+            let verdict = self.shared.withLock { shared in
+                shared.badMessages += 1
+                return shared.warnings.happened(error.code, now: now)
+            }
+            guard case .say(let unsaid) = verdict else { return }
+            self.logger.warning(
+                "message skipped", metadata: ["topic": "\(topic)", "reason": "\(error)", "unsaid": "\(unsaid)"])
         case .refused(let id, let error):
             let what = id.map { "\($0)" } ?? "everything"
             self.logger.warning("not authorised", metadata: ["trackable": "\(what)", "reason": "\(error)"])

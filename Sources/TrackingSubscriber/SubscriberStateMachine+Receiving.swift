@@ -157,9 +157,7 @@ extension SubscriberStateMachine {
     private mutating func membersChanged(_ id: TrackableID, at moment: Moment?) -> [Action] {
         guard self.assets[id] != nil else { return [] }
         let hadOwner = self.assets[id]?.owner != nil
-        self.assets[id]?.owner = self.presence.members(of: .publisher, on: id).max {
-            ($0.presence.since, $0.presence.session) < ($1.presence.since, $1.presence.session)
-        }
+        self.assets[id]?.owner = self.presence.owner(of: id)
         if !hadOwner, let moment {
             self.assets[id]?.lastSign = moment.now
             self.assets[id]?.isStale = false

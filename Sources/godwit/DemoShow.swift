@@ -165,7 +165,7 @@ final class DemoShow: Service {
         return "\(point.coordinate.latitude.text(digits: 5)), \(point.coordinate.longitude.text(digits: 5))\(speed)"
     }
 
-    private func say(_ text: String) { Terminal.write(text + "\n") }
+    private func say(_ text: String) { Output.writeAll(text + "\n") }
 }
 
 extension DemoShow.Seen {

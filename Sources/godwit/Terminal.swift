@@ -3,7 +3,11 @@ import TrackingCore
 
 /// The terminal on standard input and output: keys one by one, a table drawn over itself.
 struct Terminal {
+    /// Hides the cursor and clears the screen.
+    static let start = "\u{1B}[?25l\u{1B}[2J"
+
     private let saved: termios
+    private let output: Output
 
     /// Whether standard output is a terminal.
     static var isOutput: Bool { isatty(STDOUT_FILENO) == 1 }
@@ -23,20 +27,20 @@ struct Terminal {
     }
 
     /// Takes keys without waiting for a line and without showing them; ``restore()`` undoes it.
-    init() {
+    init(_ output: Output) {
+        self.output = output
         var settings = termios()
         tcgetattr(STDIN_FILENO, &settings)
         self.saved = settings
         settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
         tcsetattr(STDIN_FILENO, TCSANOW, &settings)
-        Self.write("\u{1B}[?25l\u{1B}[2J")
     }
 
     /// Puts the terminal back as it was.
     func restore() {
         var settings = self.saved
         tcsetattr(STDIN_FILENO, TCSANOW, &settings)
-        Self.write("\u{1B}[?25h\n")
+        self.output.writeLast("\u{1B}[?25h\n")
     }
 
     /// The keys pressed since the last look.
@@ -49,18 +53,9 @@ struct Terminal {
     }
 
     /// Draws lines over what was there.
-    func draw(_ lines: [String]) {
-        Self.write("\u{1B}[H" + lines.map { $0 + "\u{1B}[K\n" }.joined() + "\u{1B}[J")
-    }
-
-    /// Writes everything, at once; a closed pipe ends the program, as for any filter.
-    static func write(_ text: String) {
-        var bytes = Array(text.utf8)[...]
-        while !bytes.isEmpty {
-            let count = bytes.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR || errno == EAGAIN { continue }
-            guard count > 0 else { return }
-            bytes = bytes.dropFirst(count)
-        }
+    ///
+    /// - Throws: As ``Output/write(_:)``.
+    func draw(_ lines: [String]) async throws {
+        try await self.output.write("\u{1B}[H" + lines.map { $0 + "\u{1B}[K\n" }.joined() + "\u{1B}[J")
     }
 }

@@ -75,7 +75,7 @@ struct WatchPrinter {
     static func describe(_ inForce: ResolutionInForce) -> String {
         let why = [
             inForce.isNear ? "near" : "far", "\(inForce.subscribers) watching",
-            inForce.isLowBattery ? "battery low" : nil,
+            inForce.isLowBattery ? "battery low" : nil, inForce.state.rawValue,
         ]
         return "\(inForce.resolution.argumentText) (\(why.compactMap { $0 }.joined(separator: ", ")))"
     }

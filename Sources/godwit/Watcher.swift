@@ -1,5 +1,6 @@
 import ArgumentParser
 import GodwitOptions
+import Logging
 import TrackingCore
 import TrackingMQTT
 import TrackingSubscriber
@@ -15,47 +16,82 @@ struct Watcher: Sendable {
     /// The ids to watch; none where everything is.
     let named: Set<String>
 
+    private let logger = Logger(label: "godwit.watch")
+
+    init(
+        format: WatchFormat, request: Resolution?, count: Int?, timeout: Double?, printsSkipped: Bool, failsFast: Bool,
+        named: Set<String>
+    ) {
+        self.format = format
+        self.request = request
+        self.count = count
+        self.timeout = timeout
+        self.printsSkipped = printsSkipped
+        self.failsFast = failsFast
+        self.named = named
+    }
+
+    private enum Part: Hashable { case shown, timeout, waited }
+
     /// Runs until the count or the time is reached, a key or a signal ends it, or the broker refuses.
     func run(
         _ subscriber: AssetSubscriber<MQTTTransport>, _ events: AsyncStream<SubscriberEvent>
     ) async throws {
         let ending = Ending()
-        await withTaskGroup(of: Void.self) { group in
+        await withTaskGroup(of: Part.self) { group in
             group.addTask {
                 await self.show(subscriber, events, ending)
                 subscriber.finish()
+                return .shown
             }
             if let timeout = self.timeout {
                 group.addTask {
-                    guard (try? await Task.sleep(for: .seconds(timeout))) != nil else { return }
+                    guard (try? await Task.sleep(for: .seconds(timeout))) != nil else { return .timeout }
                     ending.note(self.count == nil ? nil : ExitCode(1))
                     subscriber.finish()
+                    return .timeout
                 }
             }
             do { try await Program.run(subscriber) } catch { ending.note(error) }
+            // What was heard is still shown, where the output takes it.
+            group.addTask {
+                try? await Task.sleep(for: .seconds(1))
+                return .waited
+            }
+            for await part in group where part != .timeout { break }
             group.cancelAll()
         }
+        let lost = subscriber.lostEvents
+        if lost > 0 { self.logger.warning("the output was not read in time", metadata: ["events lost": "\(lost)"]) }
         if let error = ending.error { throw error }
     }
 
     private func show(
         _ subscriber: AssetSubscriber<MQTTTransport>, _ events: AsyncStream<SubscriberEvent>, _ ending: Ending
     ) async {
-        if self.format == .text, Terminal.isOutput {
-            await self.showTable(subscriber, events, ending)
-        } else {
-            await self.printEvents(events, ending)
+        do {
+            if self.format == .text, Terminal.isOutput {
+                try await self.showTable(subscriber, events, ending)
+            } else {
+                try await self.printEvents(events, ending)
+            }
+        } catch let failure as Output.Failure where !failure.isClosed {
+            Program.complain(failure.description)
+            ending.note(ExitCode.outputUnwritable)
+        } catch {
+            // Nobody reads it any more, or the time to show what was heard is over.
         }
     }
 
-    private func printEvents(_ events: AsyncStream<SubscriberEvent>, _ ending: Ending) async {
+    private func printEvents(_ events: AsyncStream<SubscriberEvent>, _ ending: Ending) async throws {
+        let output = Output()
         let printer = WatchPrinter(format: self.format, printsSkipped: self.printsSkipped)
-        if let header = printer.header { Terminal.write(header) }
+        if let header = printer.header { try await output.write(header) }
         var left = self.count ?? .max
         var refused: Set<String> = []
         for await event in events {
             guard !self.isOver(event, ending, &refused) else { return }
-            if let text = printer.text(event, receivedAt: TimeText.now) { Terminal.write(text) }
+            if let text = printer.text(event, receivedAt: TimeText.now) { try await output.write(text) }
             if case .location = event { left -= 1 }
             if left == 0 { return }
         }
@@ -63,11 +99,14 @@ struct Watcher: Sendable {
 
     private func showTable(
         _ subscriber: AssetSubscriber<MQTTTransport>, _ events: AsyncStream<SubscriberEvent>, _ ending: Ending
-    ) async {
+    ) async throws {
+        let output = Output()
         let view = LiveView(table: LiveTable(hasColour: Terminal.hasColour), request: self.request)
-        let terminal = Terminal()
+        let terminal = Terminal(output)
         defer { terminal.restore() }
-        await withTaskGroup(of: Void.self) { group in
+        try await output.write(Terminal.start)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            defer { group.cancelAll() }
             group.addTask {
                 var left = self.count ?? .max
                 var refused: Set<String> = []
@@ -81,7 +120,7 @@ struct Watcher: Sendable {
             }
             group.addTask {
                 while !Task.isCancelled {
-                    terminal.draw(
+                    try await terminal.draw(
                         view.lines(size: Terminal.size, now: TimeText.now) { subscriber.untilNextExpected($0) })
                     for key in terminal.keys {
                         guard let change = view.pressed(key) else { continue }
@@ -91,12 +130,12 @@ struct Watcher: Sendable {
                     try? await Task.sleep(for: .milliseconds(200))
                 }
             }
-            await group.next()
-            group.cancelAll()
+            try await group.next()
         }
     }
 
-    /// Whether this ends the watching: refused for good, or not reached where that is asked to end.
+    /// Whether this ends the watching: refused for good, not reached where that is asked to end, or the own end, after which
+    /// nothing is news.
     private func isOver(_ event: SubscriberEvent, _ ending: Ending, _ refused: inout Set<String>) -> Bool {
         if case .refused(let id, let error) = event {
             if let id { refused.insert(id.rawValue) }
@@ -104,7 +143,9 @@ struct Watcher: Sendable {
             ending.note(error)
             return true
         }
-        guard case .connection(let lost?) = event, lost.lasted == nil, let reason = lost.reason,
+        guard case .connection(let lost?) = event else { return false }
+        if lost.retry == nil, lost.reason == nil { return true }
+        guard lost.lasted == nil, let reason = lost.reason,
             reason.isRefusal || self.failsFast
         else { return false }
         ending.note(reason)

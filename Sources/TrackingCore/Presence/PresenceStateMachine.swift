@@ -77,6 +77,7 @@ public struct PresenceStateMachine: Sendable {
     private var keys: [TrackableID: Set<Key>] = [:]
     /// Those that were reported as arrived and not yet as left, by session.
     private var present: [Key: [SessionID: Presence]] = [:]
+    private var owners: [TrackableID: OwnerQueue] = [:]
     private var timers = DeadlineQueue<Timer>()
 
     /// Makes the view of one client program.
@@ -95,6 +96,9 @@ public struct PresenceStateMachine: Sendable {
             (self.present[key] ?? [:]).values.map { Member(trackable: trackable, client: key.client, presence: $0) }
         }
     }
+
+    /// Of the publishers that are present on a trackable, the one with the latest `since`; a tie goes to the greater session.
+    public func owner(of trackable: TrackableID) -> Member? { self.owners[trackable]?.owner }
 
     /// Every publisher presence that stands on a trackable, believed or not.
     public func standingPublishers(on trackable: TrackableID) -> [Presence] {
@@ -239,7 +243,12 @@ public struct PresenceStateMachine: Sendable {
         self.timers.remove(.grace(ghost))
         guard let presence = self.present[ghost.key]?.removeValue(forKey: ghost.session) else { return [] }
         if self.present[ghost.key]?.isEmpty == true { self.present[ghost.key] = nil }
-        return [.left(Member(trackable: ghost.key.trackable, client: ghost.key.client, presence: presence))]
+        let member = Member(trackable: ghost.key.trackable, client: ghost.key.client, presence: presence)
+        if ghost.key.kind == .publisher {
+            self.owners[member.trackable]?.remove(member)
+            if self.owners[member.trackable]?.isEmpty == true { self.owners[member.trackable] = nil }
+        }
+        return [.left(member)]
     }
 
     /// Compares who is present with who was, for everything this client is on.
@@ -261,11 +270,10 @@ public struct PresenceStateMachine: Sendable {
     private mutating func appeared(_ key: Key, _ presence: Presence) -> [Change] {
         self.timers.remove(.grace(Ghost(key: key, session: presence.session)))
         let member = Member(trackable: key.trackable, client: key.client, presence: presence)
-        switch self.present[key, default: [:]].updateValue(presence, forKey: presence.session) {
-        case nil: return [.arrived(member)]
-        case presence: return []
-        case .some: return [.changed(member)]
-        }
+        let before = self.present[key, default: [:]].updateValue(presence, forKey: presence.session)
+        guard before != presence else { return [] }
+        if key.kind == .publisher { self.owners[key.trackable, default: OwnerQueue()].set(member) }
+        return before == nil ? [.arrived(member)] : [.changed(member)]
     }
 
     private mutating func vanished(_ ghost: Ghost, now: MonotonicTime, isAtOnce: Bool) -> [Change] {

@@ -25,22 +25,25 @@ struct InFlight {
 
     private var publishes: [Publish?] = []
     private var head = 0
-    private var subscriptions: [Subscription] = []
+    private var subscriptions: [Subscription?] = []
+    private var subscriptionHead = 0
     /// How many publishes are not answered.
     private(set) var publishCount = 0
 
-    var isEmpty: Bool { self.publishCount == 0 && self.subscriptions.isEmpty }
+    var isEmpty: Bool { self.publishCount == 0 && self.subscriptionHead == self.subscriptions.count }
 
     /// When the oldest of them was sent.
     var oldest: MonotonicTime? {
         let publish = self.head < self.publishes.count ? self.publishes[self.head]?.sent : nil
-        guard let subscription = self.subscriptions.first?.sent else { return publish }
+        let isWaiting = self.subscriptionHead < self.subscriptions.count
+        guard isWaiting, let subscription = self.subscriptions[self.subscriptionHead]?.sent else { return publish }
         return publish.map { min($0, subscription) } ?? subscription
     }
 
     /// The topics and filters that are not answered.
     var names: [String] {
-        self.publishes[self.head...].compactMap { $0?.topic } + self.subscriptions.flatMap(\.filters)
+        self.publishes[self.head...].compactMap { $0?.topic }
+            + self.subscriptions[self.subscriptionHead...].flatMap { $0?.filters ?? [] }
     }
 
     mutating func append(_ publish: Publish) {
@@ -63,8 +66,21 @@ struct InFlight {
     }
 
     mutating func takeSubscription(_ packet: Int32) -> Subscription? {
-        guard let index = self.subscriptions.firstIndex(where: { $0.packet == packet }) else { return nil }
-        return self.subscriptions.remove(at: index)
+        guard
+            let index = self.subscriptions[self.subscriptionHead...].firstIndex(where: { $0?.packet == packet }),
+            let subscription = self.subscriptions[index].take()
+        else { return nil }
+        while self.subscriptionHead < self.subscriptions.count, self.subscriptions[self.subscriptionHead] == nil {
+            self.subscriptionHead += 1
+        }
+        if self.subscriptionHead == self.subscriptions.count {
+            self.subscriptions = []
+            self.subscriptionHead = 0
+        } else if self.subscriptionHead >= 256, self.subscriptionHead * 2 >= self.subscriptions.count {
+            self.subscriptions.removeFirst(self.subscriptionHead)
+            self.subscriptionHead = 0
+        }
+        return subscription
     }
 
     mutating func removeAll() { self = InFlight() }

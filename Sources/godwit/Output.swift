@@ -1,0 +1,97 @@
+import Dispatch
+private import Glibc
+import Synchronization
+
+/// Standard output, written by a thread of its own: where nobody reads it that thread waits, and nobody else has to.
+final class Output: Sendable {
+    /// Standard output takes nothing any more.
+    struct Failure: Error, CustomStringConvertible {
+        /// What the system says, as `errno` has it.
+        let code: Int32
+
+        /// Whether whoever read it has closed it, as `head` does: no fault.
+        var isClosed: Bool { self.code == EPIPE }
+        var description: String { "standard output cannot be written: \(String(cString: strerror(self.code)))" }
+    }
+
+    /// Who waits for a text to be written, until it is, or until the task is cancelled.
+    private final class Receipt: Sendable {
+        private enum State {
+            case new
+            case waiting(CheckedContinuation<Void, any Error>)
+            case over(Result<Void, any Error>)
+        }
+
+        private let state = Mutex(State.new)
+
+        func wait(_ continuation: CheckedContinuation<Void, any Error>) {
+            let result = self.state.withLock { state -> Result<Void, any Error>? in
+                if case .over(let result) = state { return result }
+                state = .waiting(continuation)
+                return nil
+            }
+            if let result { continuation.resume(with: result) }
+        }
+
+        func end(_ result: Result<Void, any Error>) {
+            let waiter = self.state.withLock { state -> CheckedContinuation<Void, any Error>? in
+                defer { state = .over(result) }
+                if case .waiting(let continuation) = state { return continuation }
+                return nil
+            }
+            waiter?.resume(with: result)
+        }
+    }
+
+    private let queue = DispatchQueue(label: "godwit.output")
+
+    /// A closed pipe is an error from now on, and no signal.
+    init() { signal(SIGPIPE, SIG_IGN) }
+
+    /// Writes all of a text.
+    ///
+    /// - Throws: ``Failure``; `CancellationError` at once when the task is cancelled, written or not.
+    func write(_ text: String) async throws {
+        let receipt = Receipt()
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                receipt.wait(continuation)
+                self.queue.async { receipt.end(Self.writeAll(text)) }
+            }
+        } onCancel: {
+            receipt.end(.failure(CancellationError()))
+        }
+    }
+
+    /// Writes all of a text after everything else, and gives it up where that takes longer than half a second.
+    func writeLast(_ text: String) {
+        let isWritten = DispatchSemaphore(value: 0)
+        self.queue.async {
+            Self.writeAll(text)
+            isWritten.signal()
+        }
+        _ = isWritten.wait(timeout: .now() + .milliseconds(500))
+    }
+
+    /// Writes all of a text, and waits for as long as that takes.
+    @discardableResult
+    static func writeAll(_ text: String) -> Result<Void, any Error> {
+        var bytes = Array(text.utf8)[...]
+        while !bytes.isEmpty {
+            let count = bytes.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+            if count < 0 {
+                let code = errno
+                switch code {
+                case EINTR: continue
+                case EAGAIN:
+                    var descriptor = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
+                    _ = poll(&descriptor, 1, -1)
+                default: return .failure(Failure(code: code))
+                }
+            } else {
+                bytes = bytes.dropFirst(count)
+            }
+        }
+        return .success(())
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import TestSupport
+import Testing
+import TrackingCore
+
+/// `godwit watch` where its output is not read, or cannot be written.
+@Suite(.serialized) struct WatchOutputTests {
+    /// A pipe with a name, of which the test holds the reading end.
+    private final class Pipe {
+        let path = FileManager.default.temporaryDirectory.appending(path: "godwit-pipe-\(UUID().uuidString)").path()
+        private var descriptor: Int32 = -1
+
+        init() throws {
+            guard mkfifo(self.path, 0o600) == 0 else { throw TestSupportError("no pipe at \(self.path)") }
+            self.descriptor = open(self.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        }
+
+        deinit {
+            self.close()
+            unlink(self.path)
+        }
+
+        func close() {
+            if self.descriptor >= 0 { Glibc.close(self.descriptor) }
+            self.descriptor = -1
+        }
+
+        /// Waits until something was written.
+        func wait() async throws {
+            let deadline = ContinuousClock.now + .seconds(20)
+            var buffer = [UInt8](repeating: 0, count: 4_096)
+            while read(self.descriptor, &buffer, buffer.count) <= 0 {
+                try #require(ContinuousClock.now < deadline, "nothing was written")
+                try await Task.sleep(for: .milliseconds(20))
+            }
+        }
+    }
+
+    private func watch(_ broker: MosquittoProcess, output: String, _ more: [String] = []) throws -> RunningProgram {
+        try RunningProgram(
+            executable: Programs.root.appending(path: ".build/debug/godwit"),
+            arguments: ["watch", "van-7", "--broker", broker.url, "--format", "json"] + more, environment: [:],
+            input: "/dev/null", terminal: output)
+    }
+
+    private func agent(_ broker: MosquittoProcess) throws -> RunningProgram {
+        try Programs.start(
+            "godwit-agent",
+            [
+                "run", "--trackable", "van-7", "--broker", broker.url, "--source", "simulate:", "--battery", "none",
+                "--default-resolution", "HIGH/200/0",
+            ])
+    }
+
+    /// As many updates as lines, each with as many skipped points as it takes, of about 70 KB.
+    private func largeUpdates(_ count: Int) throws -> String {
+        var lines = ""
+        for number in 0..<count {
+            let points = try (0...60).map { part -> Location in
+                var point = Location(
+                    coordinate: try #require(Coordinate(latitude: 1, longitude: 1)),
+                    time: UnixTime(Double(number * 61 + part)))
+                point.seq = UInt64(number * 61 + part + 1)
+                point.extra = Array("{\"x\":\"\(String(repeating: "x", count: 1_000))\"}".utf8)
+                return point
+            }
+            let update = LocationUpdate(location: points[60], skipped: Array(points[..<60]))
+            lines += String(decoding: try LocationCodec.encode(update), as: UTF8.self) + "\n"
+        }
+        return lines
+    }
+
+    private func residentMegabytes(_ process: Int32) throws -> Int {
+        let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") })
+        return try #require(Int(line.filter(\.isNumber))) / 1024
+    }
+
+    /// Publishes lines of a text as messages, one after the other.
+    private func publish(_ text: String, _ topic: String, _ broker: MosquittoProcess) async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "godwit-\(UUID().uuidString)")
+        try text.write(to: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let program = "/usr/bin/mosquitto_pub"
+        guard FileManager.default.isExecutableFile(atPath: program) else {
+            throw TestSupportError("\(program) is missing: apt-get install mosquitto-clients")
+        }
+        let sender = try RunningProgram(
+            executable: URL(filePath: program),
+            arguments: ["-h", "127.0.0.1", "-p", "\(broker.port)", "-q", "1", "-l", "-t", topic], environment: [:],
+            input: file.path())
+        #expect(try await sender.result(within: .seconds(60)).code == 0)
+    }
+
+    @Test func anOutputThatNobodyReadsCostsBoundedMemoryAndHoldsUpNoEnd() async throws {
+        let broker = try await MosquittoProcess.start()
+        let pipe = try Pipe()
+        let watch = try self.watch(broker, output: pipe.path)
+        try await pipe.wait()
+        try await self.publish(try self.largeUpdates(1_500), "tracking/van-7", broker)
+        // Messages keep their order: when this one was looked at, the others were.
+        try await self.publish("no JSON\n", "tracking/van-7", broker)
+        try await watch.waitForLog("message skipped", within: .seconds(60))
+        let megabytes = try self.residentMegabytes(watch.id)
+        #expect(megabytes < 150)
+        watch.terminate()
+        let result = try await watch.result(within: .seconds(5))
+        #expect(result.code == 0, "\(result.errors)")
+        #expect(result.errors.contains("events lost"))
+    }
+
+    @Test func aClosedOutputEndsItInOrder() async throws {
+        let broker = try await MosquittoProcess.start()
+        let agent = try self.agent(broker)
+        let other = try Programs.start(
+            "godwit", ["watch", "van-7", "--broker", broker.url, "--format", "json", "--silent"])
+        let pipe = try Pipe()
+        let watch = try self.watch(broker, output: pipe.path, ["--resolution", "HIGH/150/0"])
+        try await pipe.wait()
+        try await other.wait(within: .seconds(20)) { $0.contains("\"subscribers\":1") }
+        pipe.close()
+        let result = try await watch.result(within: .seconds(20))
+        #expect(result.code == 0 && result.errors.isEmpty, "\(result.errors)")
+        try await other.wait(within: .seconds(20)) { output in
+            output.split(separator: "\n").last { $0.contains("\"subscribers\"") }?.contains("\"subscribers\":0") == true
+        }
+        for program in [other, agent] { try await program.end() }
+    }
+
+    @Test func anOutputThatCannotBeWrittenIsAnError() async throws {
+        let broker = try await MosquittoProcess.start()
+        let watch = try self.watch(broker, output: "/dev/full")
+        let result = try await watch.result(within: .seconds(20))
+        #expect(result.code == 74)
+        #expect(result.errors.contains("standard output"), "\(result.errors)")
+    }
+
+    @Test(arguments: [["--timeout", "1"], []])
+    func itsOwnEndIsNoNews(more: [String]) async throws {
+        let broker = try await MosquittoProcess.start()
+        let agent = try self.agent(broker)
+        let watch = try Programs.start("godwit", ["watch", "van-7", "--broker", broker.url] + more)
+        try await watch.wait(within: .seconds(20)) { $0.contains("state ONLINE") }
+        if more.isEmpty { watch.terminate() }
+        let result = try await watch.result(within: .seconds(20))
+        #expect(result.code == 0)
+        // Before it was connected nothing was known; afterwards both were there until the end.
+        #expect(result.lines.last { $0.contains(" state ") }?.contains("ONLINE") == true, "\(result.output)")
+        #expect(result.lines.last { $0.contains(" publisher ") }?.contains("PRESENT") == true, "\(result.output)")
+        try await agent.end()
+    }
+}
