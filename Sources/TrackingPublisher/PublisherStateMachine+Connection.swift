@@ -69,7 +69,7 @@ extension PublisherStateMachine {
             return [self.subscribe([.topic(.liveness(self.session.client))], .entering(id))]
         case .entering(let id):
             return self.session.isAnnounced ? self.enter(id, at: moment) : []
-        case .update, .raw, .history, .presence, .other:
+        case .update, .raw, .history, .presence, .resolution, .other:
             return []
         }
     }
@@ -112,6 +112,10 @@ extension PublisherStateMachine {
             return []
         case .presence(let id):
             return refusal.map { self.refused(id, $0, at: moment) } ?? []
+        case .resolution(let id):
+            guard let underWay = self.assets[id]?.resolutionsUnderWay else { return [] }
+            self.assets[id]?.resolutionsUnderWay = max(0, underWay - 1)
+            return self.resolutionMayHaveChanged(id)
         case .all, .settle, .adding, .entering, .other:
             return []
         }

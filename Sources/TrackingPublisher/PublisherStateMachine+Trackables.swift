@@ -175,9 +175,12 @@ extension PublisherStateMachine {
             return actions
         }
         let inForce = asset.inForce
-        if self.session.isAnnounced, asset.isSending {
+        if self.session.isAnnounced, asset.isSending,
+            asset.resolutionsUnderWay < Self.maximumResolutionsUnderWay
+        {
             self.assets[id]?.published = inForce
-            actions.append(self.publish(.resolution(id), MessageCodec.encode(inForce)))
+            self.assets[id]?.resolutionsUnderWay += 1
+            actions.append(self.publish(.resolution(id), MessageCodec.encode(inForce), .resolution(id)))
         }
         guard inForce != asset.told else { return actions }
         self.assets[id]?.told = inForce

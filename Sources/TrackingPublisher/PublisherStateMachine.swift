@@ -106,6 +106,7 @@ public struct PublisherStateMachine: Sendable {
         case raw(TrackableID)
         case history(TrackableID)
         case presence(TrackableID)
+        case resolution(TrackableID)
         case other
     }
 
@@ -163,6 +164,10 @@ public struct PublisherStateMachine: Sendable {
     static let maximumUnsentEvents = 100
     /// The most requests remembered of clients that are not present, a trackable.
     static let maximumRequests = 20_000
+
+    /// The most publishes of a trackable's resolution that may be unanswered; further changes wait, and the last of them goes
+    /// out: however many come and go, nothing waits behind all of them.
+    static let maximumResolutionsUnderWay = 32
 
     /// Starts a publisher that carries nothing and is not connected.
     ///

@@ -37,6 +37,8 @@ struct TrackedAsset: Sendable {
     var state = PublisherState.offline
     /// As last published; `nil` when it must be published again.
     var published: ResolutionInForce?
+    /// How many publishes of the resolution in force are not answered.
+    var resolutionsUnderWay = 0
     /// As last told to the caller.
     var told: ResolutionInForce?
     /// How long the last refusal was waited for; `nil` after an update was acknowledged.
@@ -158,6 +160,7 @@ struct TrackedAsset: Sendable {
         self.isPresenceConfirmed = false
         self.isUpdateAcknowledged = false
         self.published = nil
+        self.resolutionsUnderWay = 0
         self.lane.failed()
         self.rawLane?.failed()
     }

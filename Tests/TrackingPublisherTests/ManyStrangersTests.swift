@@ -1,0 +1,54 @@
+import Testing
+import TrackingCore
+
+@testable import TrackingPublisher
+
+/// What many strangers on one trackable cost its publisher.
+@Suite struct ManyStrangersTests {
+    @Test func howeverManyComeFewResolutionsWaitForTheBroker() throws {
+        var talk = try PublisherConversation.online()
+        let most = PublisherStateMachine.maximumResolutionsUnderWay
+        var said: [String] = []
+        for number in 1...200 { said += talk.subscriber("w\(number)") }
+        #expect(said.count { $0.hasPrefix("van/resolution: ") } <= most)
+        // The last of what was held back goes out when there is room, and then all is told.
+        var answers: [String] = []
+        for _ in 0..<3 { answers += talk.acked() }
+        #expect(
+            answers.filter { $0.hasPrefix("van/resolution: ") } == [
+                "van/resolution: BALANCED/10000/0 ONLINE subscribers 200"
+            ])
+        #expect(talk.subscriber("another").contains("van/resolution: BALANCED/10000/0 ONLINE subscribers 201"))
+    }
+
+    @Test func aLostConnectionLeavesNoResolutionUnderWay() throws {
+        var talk = try PublisherConversation.online()
+        for number in 1...100 { _ = talk.subscriber("w\(number)") }
+        _ = talk.lose()
+        _ = talk.connect(1)
+        let back = talk.granted() + talk.echoed() + talk.acked()
+        #expect(back.contains { $0.hasPrefix("van/resolution: ") && $0.hasSuffix("subscribers 100") })
+    }
+
+    @Test func aFullBookOfRequestsIsNotGoneThroughForEachFurtherOne() throws {
+        var talk = try PublisherConversation.online()
+        func stranger(_ number: Int) {
+            _ = talk.subscriber("w\(number)", "s\(number)")
+            _ = talk.request("w\(number)", "s\(number)", interval: 5_000)
+        }
+        func time(_ numbers: Range<Int>) -> Duration {
+            ContinuousClock().measure { for number in numbers { stranger(number) } }
+        }
+        let most = PublisherStateMachine.maximumRequests
+        let early = (0..<5).map { time(($0 * 20)..<($0 * 20 + 20)) }.min() ?? .zero
+        _ = time(100..<most)
+        let late = (0..<5).map { time((most + $0 * 20)..<(most + $0 * 20 + 20)) }.min() ?? .zero
+        #expect(late < early * 10, "\(early) for 20 at first, \(late) beyond the last that has room")
+        // Somebody leaves for good, and the next request has room.
+        let id = try TrackableID("van")
+        _ = talk.hear("tracking/van/subscriber/w5", "")
+        stranger(most + 1_000)
+        #expect(talk.machine.requests[id]?[try ClientID("w\(most + 1_000)")] != nil)
+        #expect(talk.machine.requests[id]?.count == most)
+    }
+}
