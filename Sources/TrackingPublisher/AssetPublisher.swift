@@ -297,7 +297,9 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             defer { shared.requests = [:] }
             return shared.requests.values
         }
-        for request in waiting { request.resume(returning: .failure(TrackingError(.stopped, "the publisher has ended"))) }
+        for request in waiting {
+            request.resume(returning: .failure(TrackingError(.stopped, "the publisher has ended")))
+        }
         self.connections.finish()
     }
 }

@@ -30,7 +30,9 @@ extension PublisherStateMachine {
         self.assets[id]?.unshownTrip = trip
         var actions = self.append(record, of: id) + self.keepTrip(of: id, at: moment)
         actions.append(.tripChanged(id, trip))
-        if let happening = change.happening { actions += self.tell(happening.kind, happening.detail, of: id, at: moment) }
+        if let happening = change.happening {
+            actions += self.tell(happening.kind, happening.detail, of: id, at: moment)
+        }
         return actions
     }
 

@@ -9,7 +9,8 @@ extension SubscriberEvent {
                 id.rawValue.utf8.count + received.update.location.approximateBytes
                     + Self.bytes(received.update.skipped) + Self.bytes(received.update.intermediate)
                     + Self.bytes(received.skipped)
-            case .badMessage(let topic, let error), .publishRefused(let topic, let error): topic.utf8.count + error.message.utf8.count
+            case .badMessage(let topic, let error), .publishRefused(let topic, let error):
+                topic.utf8.count + error.message.utf8.count
             case .state(_, _, let error?), .refused(_, let error): error.message.utf8.count
             case .state, .presence, .resolution, .connection: 0
             }

@@ -27,6 +27,13 @@ final class TestRecorder: Sendable {
         var arrivals: [(isLive: Bool, newest: UInt64)] = []
         var batches: [HistoryBatch] = []
         var isListening = false
+        /// The streams, the one that something came of last at the end.
+        var streams: [StreamID] = []
+
+        mutating func saw(_ stream: StreamID) {
+            self.streams.removeAll { $0 == stream }
+            self.streams.append(stream)
+        }
     }
 
     private let transport: MQTTTransport
@@ -92,6 +99,7 @@ final class TestRecorder: Sendable {
                 store.records[Name(stream: stream, seq: seq), default: []].append(bytes)
             }
             store.arrivals.append((true, update.location.seq ?? 0))
+            if let stream = update.location.stream { store.saw(stream) }
         }
     }
 
@@ -105,6 +113,7 @@ final class TestRecorder: Sendable {
             if let end = batch.end { store.ends[batch.stream] = end }
             store.arrivals.append((false, batch.records.last?.seq ?? 0))
             store.batches.append(batch)
+            store.saw(batch.stream)
         }
     }
 
@@ -113,9 +122,11 @@ final class TestRecorder: Sendable {
         let streams = self.store.withLock { store in
             var handled = store.gone
             for name in store.records.keys { handled[name.stream, default: SeqSet()].insert(name.seq) }
-            return handled.compactMapValues { $0.ranges.first.flatMap { $0.lowerBound <= 1 ? $0.upperBound : nil } }
+            let last = Set(store.streams.suffix(Acknowledgement.maximumStreams))
+            return handled.filter { last.contains($0.key) }.compactMapValues { seqs in
+                seqs.ranges.first.flatMap { $0.lowerBound <= 1 ? $0.upperBound : nil }
+            }
         }
-        // The newest streams, as the protocol has it: here all that had something in them lately.
         let payload = HistoryCodec.encode(Acknowledgement(streams: streams))
         let topic = TopicRoot.standard.path(.ack(self.trackable, name))
         self.transport.send([.publish(OutgoingMessage(topic: topic, payload: payload, isRetained: true), 2)])

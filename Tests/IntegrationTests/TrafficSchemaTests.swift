@@ -9,7 +9,8 @@ import Testing
     /// Everything that the protocol has in use, and what is cleared with an empty payload.
     private static let kinds: Set = [
         "locationUpdate", "rawUpdate", "publisherPresence", "subscriberPresence", "resolutionRequest",
-        "resolutionInForce", "trip", "event", "liveness", "historyBatch", "acknowledgement", "publisherPresence:cleared",
+        "resolutionInForce", "trip", "event", "liveness", "historyBatch", "acknowledgement",
+        "publisherPresence:cleared",
         "subscriberPresence:cleared", "resolutionRequest:cleared", "resolutionInForce:cleared", "liveness:cleared",
     ]
 
