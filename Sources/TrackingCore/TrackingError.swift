@@ -8,7 +8,7 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
             case invalidName, invalidPayload, payloadTooLarge, invalidConfiguration
             case brokerUnreachable, connectionLost, badCredentials, notAuthorized, refused, takenOver
             case certificateExpired, certificateHostMismatch, certificateUnknownAuthority, tlsFailed
-            case inputUnreadable, stopped
+            case inputUnreadable, agentUnreachable, stopped
         }
         private let base: Base
         private init(_ base: Base) { self.base = base }
@@ -46,6 +46,8 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
         public static var tlsFailed: Self { .init(.tlsFailed) }
         /// A file, device or receiver that cannot be read.
         public static var inputUnreadable: Self { .init(.inputUnreadable) }
+        /// No agent listens on the control socket, or it does not answer.
+        public static var agentUnreachable: Self { .init(.agentUnreachable) }
         /// The component was stopped.
         public static var stopped: Self { .init(.stopped) }
     }
