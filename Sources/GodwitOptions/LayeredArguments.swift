@@ -23,12 +23,14 @@ public enum LayeredArguments {
     public static func merge(
         _ arguments: [String], environment: [String: String], for root: any ParsableCommand.Type
     ) throws -> [String] {
-        let (command, path) = self.command(arguments, root)
+        let (command, words) = self.command(arguments, root)
         let options = try self.options(of: command)
-        let own = Array(arguments.dropFirst(path))
+        let own = Array(arguments.dropFirst(words))
         var added: [String] = []
         let given = Set(own.prefix { $0 != "--" }.compactMap(self.name))
-        let settings = try self.file(own, environment).map { try self.settings($0, options) } ?? [:]
+        // A command that takes no file is not disturbed by one that the environment names for others.
+        let path = options.contains { $0.name == "config" } ? self.file(own, environment) : nil
+        let settings = try path.map { try self.settings($0, options) } ?? [:]
         for option in options where !given.contains(option.name) && option.name != "config" {
             if let value = environment[self.variable(option.name)] {
                 added += try self.arguments(option, environment: value)
@@ -36,7 +38,7 @@ public enum LayeredArguments {
                 added += try self.arguments(option, setting: value)
             }
         }
-        return Array(arguments.prefix(path)) + added + own
+        return Array(arguments.prefix(words)) + added + own
     }
 
     /// The file named on the command line or in the environment.
