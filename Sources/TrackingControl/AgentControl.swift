@@ -63,9 +63,12 @@ public protocol AgentControl: Sendable {
 
     /// Changes settings while the agent runs; all or none of them.
     ///
-    /// - Parameter settings: Values by the long names of the options, as they would be written on the command line.
-    /// - Returns: What changed.
-    func configure(_ settings: [String: String]) async throws(CommandFailure) -> [SettingChange]
+    /// - Parameters:
+    ///   - settings: Values by the long names of the options, as they would be written on the command line.
+    ///   - isFromAfar: Whether this came through the broker. Nothing may be set from there that names a program, a file or a
+    ///     broker, that is a secret, or that says who may command: `notAllowed`.
+    /// - Returns: What changed; a secret is told without values.
+    func configure(_ settings: [String: String], isFromAfar: Bool) async throws(CommandFailure) -> [SettingChange]
 
     /// Carries this trackable alone (`isOnly`), or this one too. It lasts over a restart. One that is carried already gets the
     /// destination, where one is given.

@@ -10,6 +10,9 @@ struct CommandArguments {
         self.origin = origin
     }
 
+    /// Whether the command came through the broker.
+    var isFromAfar: Bool { self.origin != .socket }
+
     /// The trackable that is named, or whose topic the command came on.
     func trackable() throws(CommandFailure) -> TrackableID {
         guard let id = try self.trackableOrNone() else { throw Self.failure("trackable is missing") }

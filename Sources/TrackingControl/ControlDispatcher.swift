@@ -61,7 +61,8 @@ public struct ControlDispatcher: Sendable {
                 try await self.control.startTrip(mode: arguments.tripMode(), of: arguments.trackableOrNone()))
         case .stopTrip: return try Self.result(try await self.control.stopTrip(of: arguments.trackableOrNone()))
         case .configure:
-            return Self.result(try await self.control.configure(try arguments.settings()))
+            return Self.result(
+                try await self.control.configure(try arguments.settings(), isFromAfar: arguments.isFromAfar))
         default: return nil
         }
         return [:]

@@ -75,7 +75,10 @@ package final class FakeAgent: AgentControl {
         return 1
     }
 
-    package func configure(_ settings: [String: String]) async throws(CommandFailure) -> [SettingChange] {
+    package func configure(
+        _ settings: [String: String], isFromAfar: Bool
+    ) async throws(CommandFailure) -> [SettingChange] {
+        if isFromAfar { try self.note("from afar") }
         try self.note("configure \(settings.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" })")
         return settings.sorted { $0.key < $1.key }.map { SettingChange(key: $0.key, before: "old", after: $0.value) }
     }

@@ -100,6 +100,12 @@ import TrackingCore
         #expect(self.agent.called == ["start - van-7", "remove van-7", "add van-8 -"])
     }
 
+    @Test func theAgentIsToldWhichSettingsComeFromAfar() async throws {
+        let command = self.command(.configure, ["mode": .text("active")])
+        _ = await ControlDispatcher(self.agent).answer(command, on: try TrackableID("van-7"))
+        #expect(self.agent.called == ["from afar", "configure [\"mode=active\"]"])
+    }
+
     @Test func anExportHandsOverEveryRecordByteForByte() async throws {
         var items: [JSONValue] = []
         let answer = await ControlDispatcher(self.agent).answer(self.command(.queueExport)) { line in
