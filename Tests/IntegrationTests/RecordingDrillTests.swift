@@ -39,6 +39,8 @@ import TrackingTesting
                     "--source", "jsonl:\(self.folder.appending(path: "drive.jsonl").path())", "--speed", "20",
                     "--spool", self.folder.appending(path: "spool.sqlite").path(), "--log-level", "trace",
                     "--default-resolution", "HIGH/1000/0", "--batch-size", "20", "--batch-window", "0.2",
+                    // A replay thins itself to what is asked of it: every fix is.
+                    "--sensor-resolution", "HIGH/0/0",
                 ] + more)
         }
     }
