@@ -169,6 +169,7 @@ private final class Pair: Sendable {
                 last = last.suffix(trigger.count - 1)
             }
             if self.isSwallowed.load(ordering: .relaxed) { continue }
+            // A slow line is slow: this thread is the line's own.
             if case .slow(let rate) = mode { usleep(UInt32(clamping: count * 1_000_000 / max(1, rate))) }
             guard Loopback.sendAll(buffer[..<count], to: sink) else { return }
         }

@@ -42,7 +42,7 @@ final class FakeGPSD: Sendable {
                 send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
             }
             guard sent > 0 else { return }
-            usleep(100_000)
+            usleep(100_000)  // the receiver's cycle: ten fixes a second
             latitude += 0.0001
             let time = Date.now.ISO8601Format(.init(includingFractionalSeconds: true))
             text = """

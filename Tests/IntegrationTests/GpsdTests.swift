@@ -110,7 +110,7 @@ import Testing
             try #require(count < 200, "gpsd did not recognise the receiver: \(gpsd.log.suffix(2000))")
             let version = NMEAText.sentence("PMTK705,AXN_2.31_3339_13101700,5632,PA6H,1.0")
             try await receiver.send((Fix.invented(count, start: start).sentences + version).utf8)
-            try await Task.sleep(for: .milliseconds(20))
+            try await Task.sleep(for: .milliseconds(20))  // about as fast as a receiver speaks
         }
         let eager = try Programs.start(
             "godwit", ["watch", "van", "--broker", track.broker.url, "--resolution", "HIGH/200/0"])

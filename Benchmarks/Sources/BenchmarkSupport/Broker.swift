@@ -57,7 +57,7 @@ public struct Broker: Sendable {
                 usleep(50_000)
                 return !process.hasEnded
             }
-            usleep(5_000)
+            usleep(5_000)  // a broker tells nobody that it listens: it is asked, 400 times at most
         }
         return false
     }
