@@ -76,13 +76,20 @@ extension CaptureOptions {
         get throws(TrackingError) { try LowBatteryDetector(threshold: self.lowBattery) }
     }
 
+    /// What holds sending back; `nil` where nothing does.
+    public var deferral: SendDeferral? {
+        get throws(TrackingError) {
+            self.deferredDistance == 0 ? nil : try SendDeferral(distance: Meters(self.deferredDistance))
+        }
+    }
+
     /// What rides along with each point; `nil` where nothing does. `accuracy` is the one in force.
     public func stats(accuracy: Resolution.Accuracy) -> TrackingStats? {
         guard self.trackingStats else { return nil }
         let desired = self.desiredAccuracy ?? DesiredAccuracy.allCases.first { $0.accuracy == accuracy } ?? .best
         return TrackingStats(
             pauses: self.pause == .on, activity: self.activity, desiredAccuracy: desired,
-            deferral: nil, significantChange: self.significantChange)
+            deferral: (try? self.deferral)?.distance, significantChange: self.significantChange)
     }
 
     /// Seconds of at most 365 days: no number that is finite in the one is too large for the other.

@@ -46,6 +46,13 @@ public struct CaptureOptions: ParsableArguments {
             valueName: "metres|only|off"))
     public var significantChange = CaptureFilter.SignificantChange.off
 
+    /// The way that sending waits for.
+    @Option(
+        name: .customLong("defer"),
+        help: ArgumentHelp(
+            "Send what was recorded only after so many metres, or ten minutes; 0 is at once.", valueName: "metres"))
+    public var deferredDistance = 0.0
+
     /// What the device is used for.
     @Option(
         help: ArgumentHelp(
@@ -97,7 +104,7 @@ public struct CaptureOptions: ParsableArguments {
     public var automaticTrips: TripMode?
 
     /// Whether statistics ride along.
-    @Flag(help: "Add what was asked of the receiver to the 'extra' of each point, and tell lifecycle events.")
+    @Flag(help: "Add what was asked of the receiver to the 'extra' of each point, and tell STARTED and STOPPING events.")
     public var trackingStats = false
 
     /// Whether the network's name rides along.
@@ -116,6 +123,7 @@ public struct CaptureOptions: ParsableArguments {
             _ = try self.privacyZones
             _ = try self.pauseMachine
             _ = try self.lowBatteryDetector
+            _ = try self.deferral
         } catch {
             throw ValidationError(error.message)
         }

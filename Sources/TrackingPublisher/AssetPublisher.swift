@@ -23,6 +23,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     private let captures = Broadcast<CapturedFix>(buffer: 4096)
     private let resolutionChanges = Broadcast<TrackableResolutionChange>(buffer: 1024)
     private let tripChanges = Broadcast<Trip>(buffer: 256)
+    private let toldEvents = Broadcast<TrackableEvent>(buffer: 100)
     private let sensor = Broadcast<Resolution>(buffer: 1)
     private let connections = Broadcast<Disconnection?>(buffer: 64)
     private let shared = Mutex(Shared())
@@ -155,6 +156,10 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     public var resolutions: AsyncStream<TrackableResolutionChange> { self.resolutionChanges.listen() }
     /// Every version of every trip: its beginning, its progress once a minute, its end.
     public var trips: AsyncStream<Trip> { self.tripChanges.listen() }
+    /// Every event of every trackable, as it happens; a listener that does not keep up has the last 100.
+    public var trackingEvents: AsyncStream<TrackableEvent> { self.toldEvents.listen() }
+    /// How many events were lost to listeners that did not keep up.
+    public var lostTrackingEvents: Int { self.toldEvents.lost }
     /// What is asked of the source, from now on.
     public var sensorResolutions: AsyncStream<Resolution> { self.sensor.listen() }
     /// The connection: `nil` when it was made, else why it is not there.
@@ -245,6 +250,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         switch action {
         case .log:
             break  // asked together, before anything else
+        case .told(let id, let event):
+            self.toldEvents.tell(TrackableEvent(trackable: id, event: event))
         case .tripChanged(_, let trip):
             self.tripChanges.tell(trip)
         case .answered(let request, let answer):
@@ -292,6 +299,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         self.resolutionChanges.finish()
         self.sensor.finish()
         self.tripChanges.finish()
+        self.toldEvents.finish()
         let waiting = self.shared.withLock { shared in
             shared.hasEnded = true
             defer { shared.requests = [:] }
@@ -312,6 +320,14 @@ public struct TrackableStateChange: Hashable, Sendable {
     public let state: PublisherState
     /// Why, where there is something to say.
     public let reason: TrackingError?
+}
+
+/// Something happened to a trackable.
+public struct TrackableEvent: Hashable, Sendable {
+    /// Which trackable.
+    public let trackable: TrackableID
+    /// What happened, with its number in the stream.
+    public let event: TrackingEvent
 }
 
 /// A fix was captured.

@@ -20,10 +20,16 @@ struct LiveLane: Sendable {
     /// Nothing is on its way or waits to be.
     var isIdle: Bool { self.inFlight == nil && self.waiting == nil }
 
+    /// A position waits to go out.
+    var isWaiting: Bool { self.waiting != nil }
+
     /// When an update must go out even if nothing moves; `nil` when never.
-    var silenceDeadline: MonotonicTime? {
+    ///
+    /// - Parameter isHolding: Whether what waits is held back, and not about to go.
+    func silenceDeadline(isHolding: Bool) -> MonotonicTime? {
         let silence = self.filter.effectiveMaximumSilence
-        guard silence > .zero, let lastSending = self.lastSending, self.isIdle else { return nil }
+        guard silence > .zero, let lastSending = self.lastSending, isHolding ? self.inFlight == nil : self.isIdle
+        else { return nil }
         return lastSending.advanced(by: silence)
     }
 
@@ -59,9 +65,11 @@ struct LiveLane: Sendable {
 
     /// It has been silent for too long: the newest fix that was kept back goes out.
     ///
-    /// - Parameter wallClock: The device's clock; what is ahead of it is never a live update.
-    mutating func endSilence(wallClock: UnixTime) {
-        let place = self.skipped.lastIndex { $0.time.since(wallClock) <= LocationFilter.maximumAhead }
+    /// - Parameter wallClock: The device's clock; what is ahead of it is never a live update. `nil` where it is not set.
+    mutating func endSilence(wallClock: UnixTime?) {
+        let place = self.skipped.lastIndex { fix in
+            wallClock.map { fix.time.since($0) <= LocationFilter.maximumAhead } ?? true
+        }
         guard self.isIdle, let place, self.skipped[place].time >= self.last?.location.time ?? self.skipped[place].time
         else { return }
         self.waiting = self.skipped.remove(at: place)

@@ -16,8 +16,14 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
     public var floor: Resolution?
     /// A constant resolution of the receiver, in place of the finest that the trackables call for.
     public var sensorResolution: Resolution?
-    /// Whether positions also go out as the receiver told them, on the raw lane.
+    /// Whether positions also go out as the receiver told them, on the raw lane; only where ``sendsLive``.
     public var sendsRawLocations = false
+    /// Whether positions go out live; else they are recorded, and go out in batches only.
+    public var sendsLive = true
+    /// What holds sending back until some way was gone; `nil` sends as it comes.
+    public var deferral: SendDeferral?
+    /// Whether the beginning and the orderly end of the tracking are told as events.
+    public var tellsLifecycle = false
     /// How the log's records go out on the recording lane.
     public var recording = SpoolStateMachine.Configuration()
     /// How much the log may hold; the oldest records go first.
@@ -26,7 +32,7 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
     public var capture: CaptureStateMachine?
     /// What begins, measures and ends the trips of each trackable.
     public var trips = TripStateMachine(seed: 0)
-    /// What tells a low battery, of trackables whose constraints do not; `nil` tells none.
+    /// What tells a low battery, of trackables whose constraints have no threshold; `nil` tells none.
     public var lowBattery: LowBatteryDetector?
     /// What becomes of the unsent records of a trackable that another publisher takes over.
     public var onCollision = CollisionRule.keep

@@ -105,7 +105,11 @@ extension PublisherStateMachine {
             self.assets[id]?.lane.failed()
             return actions + self.refused(id, refusal, at: moment)
         case .history(let id):
-            return self.askSpool(of: id, at: moment) { $0.answered(refusal, now: moment.now) }
+            let actions = self.askSpool(of: id, at: moment) { $0.answered(refusal, now: moment.now) }
+            // Where nothing is sent live, a batch proves what an update does elsewhere.
+            guard refusal == nil, !self.configuration.sendsLive else { return actions }
+            self.assets[id]?.isUpdateAcknowledged = true
+            return actions + self.states(reason: nil)
         case .raw(let id):
             // A refused raw lane is no reason to hold back the position itself.
             self.assets[id]?.rawLane?.acknowledged()

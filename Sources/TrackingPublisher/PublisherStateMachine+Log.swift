@@ -140,10 +140,13 @@ extension PublisherStateMachine {
         }
     }
 
-    /// The caller wants what waits to go now.
+    /// The caller wants what waits to go now: records, and what else waits to be asked for.
     mutating func sendRecords(all: Bool, at moment: Moment) -> [Action] {
-        self.assets.keys.flatMap { id in
-            self.askSpool(of: id, at: moment) { all ? $0.flush(now: moment.now) : $0.sendNow(now: moment.now) }
+        self.isReleaseDue = true
+        self.eventsAskedFor = self.unsentEvents.count
+        return Array(self.assets.keys).flatMap { id in
+            self.showTrip(of: id)
+                + self.askSpool(of: id, at: moment) { all ? $0.flush(now: moment.now) : $0.sendNow(now: moment.now) }
         }
     }
 }

@@ -7,6 +7,8 @@ extension PublisherStateMachine {
         guard let asset = self.assets[id], asset.failure == nil, asset.refusal == nil else { return [] }
         let since = asset.since ?? self.since(for: id, at: moment)
         self.assets[id]?.since = since
+        // After an outage the newest position goes at once.
+        self.isReleaseDue = true
         return self.announce(id, at: moment)
     }
 
@@ -22,7 +24,7 @@ extension PublisherStateMachine {
         let presence = Presence(
             kind: .publisher, session: self.session.session, connection: self.session.connection,
             lease: self.session.lease, since: since, stream: asset.stream,
-            rawLocations: self.configuration.sendsRawLocations)
+            rawLocations: asset.rawLane != nil)
         var actions = [
             self.publish(.publisher(id, self.session.client), MessageCodec.encode(presence), .presence(id))
         ]
@@ -44,10 +46,12 @@ extension PublisherStateMachine {
             if self.session.isAnnounced, self.assets[id]?.isSending == true {
                 actions += self.sendNext(of: id, at: moment)
             }
-            self.timers.keep(.silence(id), at: self.session.isAnnounced ? self.assets[id]?.silenceDeadline : nil)
-            actions += self.showTrip(of: id)
+            let silence = self.assets[id]?.silenceDeadline(isHolding: self.isHolding)
+            self.timers.keep(.silence(id), at: self.session.isAnnounced ? silence : nil)
+            if self.sendsByItself { actions += self.showTrip(of: id) }
             // Behind the live lane: the newest position goes first.
             actions += self.openRecords(of: id, at: moment)
+            actions += self.keepHeld(of: id, at: moment)
         }
         actions += self.sendKeptEvents()
         return actions + self.leaveIfDone(at: moment)
@@ -55,10 +59,9 @@ extension PublisherStateMachine {
 
     private mutating func sendNext(of id: TrackableID, at moment: Moment) -> [Action] {
         var actions: [Action] = []
-        // Where nothing goes by itself, the live lane is held as well.
-        guard self.configuration.recording.batchWindow != nil else { return [] }
-        let written = self.assets[id]?.written ?? 0
-        if let update = self.assets[id]?.lane.next(written: written, now: moment.now) {
+        guard let asset = self.assets[id], self.isOpenForUpdates(asset) else { return [] }
+        if let update = self.assets[id]?.lane.next(written: asset.written, now: moment.now) {
+            self.assets[id]?.owesUpdate = false
             actions += self.send(update, of: id)
         }
         if let update = self.assets[id]?.rawLane?.next(now: moment.now),
@@ -88,13 +91,16 @@ extension PublisherStateMachine {
         guard self.session.isAnnounced, !self.unsentEvents.isEmpty else { return [] }
         var actions: [Action] = []
         var kept: [(TrackableID, TrackingEvent)] = []
-        for (id, event) in zip(self.unsentOwners, self.unsentEvents) {
+        let asked = self.sendsByItself ? self.unsentEvents.count : self.eventsAskedFor
+        self.eventsAskedFor = 0
+        for (place, (id, event)) in zip(self.unsentOwners, self.unsentEvents).enumerated() {
             guard let asset = self.assets[id] else { continue }
             // What ended a trackable is told as well; nothing is before it is in the log.
-            if event.seq <= asset.written, asset.isSending || asset.failure != nil {
+            if place < asked, event.seq <= asset.written, asset.isSending || asset.failure != nil {
                 actions.append(self.publish(.event(id), MessageCodec.encode(event)))
             } else {
                 kept.append((id, event))
+                if place < asked { self.eventsAskedFor += 1 }
             }
         }
         self.unsentOwners = kept.map(\.0)
@@ -148,7 +154,12 @@ extension PublisherStateMachine {
 
     private mutating func silenceEnded(_ id: TrackableID, at moment: Moment) -> [Action] {
         guard self.session.isAnnounced, self.assets[id]?.isSending == true else { return [] }
-        self.assets[id]?.lane.endSilence(wallClock: moment.wall)
+        guard !self.isHolding else {
+            self.isReleaseDue = true
+            return []
+        }
+        let wall = self.believedTime(at: moment)
+        self.assets[id]?.lane.endSilence(wallClock: wall)
         guard let update = self.assets[id]?.lane.again(now: moment.now) else { return [] }
         return self.send(update, of: id)
     }
@@ -167,6 +178,8 @@ extension PublisherStateMachine {
 
     mutating func stop(by deadline: MonotonicTime?, at moment: Moment) -> [Action] {
         guard self.stop != .closing else { return [] }
+        let told = self.stop == nil ? self.tellLifecycle(.stopping, of: Array(self.assets.keys), at: moment) : []
+        self.isReleaseDue = true
         self.stop = .finishing(by: deadline)
         self.timers.keep(.leave, at: deadline)
         for id in self.assets.keys {
@@ -174,7 +187,7 @@ extension PublisherStateMachine {
             self.assets[id]?.rawLane?.finish()
         }
         // What the broker refused is tried once more, now; what it refuses then is given up.
-        let actions = self.assets.keys.flatMap { self.retry($0, at: moment) }
+        let actions = told + self.assets.keys.flatMap { self.retry($0, at: moment) }
         guard self.connectionRefusal != nil else { return actions }
         self.connectionRefusal = nil
         return actions + [.send([.tryNow])]

@@ -10,7 +10,9 @@ extension PublisherStateMachine {
         _ = funnel.changed(.batteryRead(percent: self.battery))
         self.assets[trackable.id] = self.asset(trackable, funnel, at: moment)
         self.unclear.remove(trackable.id)
-        var actions = self.resolutionMayHaveChanged(trackable.id)
+        var actions = self.tellLifecycle(.started, of: [trackable.id], at: moment)
+        actions += self.tellLowBattery(of: trackable.id, at: moment)
+        actions += self.resolutionMayHaveChanged(trackable.id)
         if case .offline = self.session.phase { return actions }
         actions.append(self.subscribe(self.filters(trackable.id), .adding(trackable.id)))
         return actions
@@ -30,7 +32,7 @@ extension PublisherStateMachine {
         return TrackedAsset(
             trackable: trackable, stream: stream, rawStream: .random(using: &self.random),
             lastSeq: log.streams.first { $0.id == stream }?.last ?? 0, spool: spool, funnel: funnel, trip: trip,
-            sendsRaw: self.configuration.sendsRawLocations)
+            configuration: self.configuration)
     }
 
     mutating func change(_ trackable: Trackable, at moment: Moment) -> [Action] {
@@ -46,7 +48,10 @@ extension PublisherStateMachine {
             self.assets[trackable.id]?.proximity.thresholdChanged(threshold),
         ].compactMap { $0 ?? nil }
         let floor = trackable.floor ?? self.configuration.floor
-        return self.reconsider(
+        let battery = self.configuration.lowBattery
+        self.assets[trackable.id]?.lowBatteryMayHaveChanged(default: battery)
+        return self.tellLowBattery(of: trackable.id, at: moment)
+            + self.reconsider(
             trackable.id,
             [.constraintsChanged(trackable.constraints), .floorChanged(floor)] + near.map { .nearChanged($0) })
     }
@@ -82,14 +87,18 @@ extension PublisherStateMachine {
         var fix = fix
         if fix.batteryLevel == nil, let battery = self.battery { fix.batteryLevel = battery / 100 }
         guard let outcome = self.capture?.moved(fix, at: moment) else {
+            self.deferralRecorded(fix, at: moment)
             return Array(self.assets.keys).flatMap { self.captured(fix, shown: fix, raw: raw, of: $0, at: moment) }
         }
-        let actions = self.tell(outcome.happenings, at: moment)
+        // The fix may have told the time.
+        let told = self.trusted(moment)
+        if let point = outcome.point { self.deferralRecorded(point, at: told) }
+        let actions = self.tell(outcome.happenings, at: told)
         guard let shown = outcome.shown else { return actions }
         let raw = self.capture?.isPaused == true ? nil : self.capture?.zones.hidden(raw)
         return actions
             + Array(self.assets.keys).flatMap {
-                self.captured(outcome.point, shown: shown, raw: raw, of: $0, at: moment)
+                self.captured(outcome.point, shown: shown, raw: raw, of: $0, at: told)
             }
     }
 
@@ -104,8 +113,9 @@ extension PublisherStateMachine {
         if let next = self.assets[id]?.nextName {
             actions += self.tripChanged(self.assets[id]?.trip.moved(shown, at: moment, next: next), of: id, at: moment)
         }
+        let wall = self.believedTime(at: moment)
         if let raw, let rawLocation = self.assets[id]?.capturedRaw(raw) {
-            _ = self.assets[id]?.rawLane?.captured(rawLocation, now: moment.now, wallClock: moment.wall)
+            _ = self.assets[id]?.rawLane?.captured(rawLocation, now: moment.now, wallClock: wall)
         }
         guard let point, let location = self.assets[id]?.captured(point), let seq = location.seq else {
             return actions
@@ -117,7 +127,8 @@ extension PublisherStateMachine {
         if let near = self.assets[id]?.proximity.moved(location, now: moment.now) {
             actions += self.reconsider(id, [.nearChanged(near)])
         }
-        guard let verdict = self.assets[id]?.lane.captured(location, now: moment.now, wallClock: moment.wall) else {
+        guard self.configuration.sendsLive else { return actions + [.captured(id, location, .notLive)] }
+        guard let verdict = self.assets[id]?.lane.captured(location, now: moment.now, wallClock: wall) else {
             return actions
         }
         return actions + [.captured(id, location, verdict)]
@@ -134,18 +145,17 @@ extension PublisherStateMachine {
     mutating func batteryRead(_ percent: Double?, at moment: Moment) -> [Action] {
         self.battery = percent
         var actions: [Action] = []
-        let hasSunk = self.lowBattery?.read(percent) == true
         for id in self.assets.keys {
-            if hasSunk, let percent, self.assets[id]?.trackable.constraints?.batteryLevelThreshold ?? 0 == 0 {
-                actions += self.tell(.lowBattery, ["percent": .number(percent)], of: id, at: moment)
-            }
-            let wasLow = self.assets[id]?.funnel.isLowBattery == true
+            actions += self.tellLowBattery(of: id, at: moment)
             actions += self.reconsider(id, [.batteryRead(percent: percent)])
-            if let percent, !wasLow, self.assets[id]?.funnel.isLowBattery == true {
-                actions += self.tell(.lowBattery, ["percent": .number(percent)], of: id, at: moment)
-            }
         }
         return actions
+    }
+
+    /// The battery may have sunk below the trackable's threshold.
+    private mutating func tellLowBattery(of id: TrackableID, at moment: Moment) -> [Action] {
+        guard let percent = self.battery, self.assets[id]?.lowBattery?.read(percent) == true else { return [] }
+        return self.tell(.lowBattery, ["percent": .number(percent)], of: id, at: moment)
     }
 
     /// The device's wall clock was set: times before and after cannot be compared.
@@ -198,21 +208,46 @@ extension PublisherStateMachine {
 
     // MARK: - Events
 
-    /// Something happened: it gets a number in the stream and goes out as soon as there is a connection.
+    /// Something happened: it gets a number in the stream and goes out as soon as there is a connection. Its time is the best
+    /// that is known; where that is nothing it says so.
     mutating func tell(
-        _ kind: TrackingEvent.Kind, _ detail: [String: TrackingEvent.DetailValue], of id: TrackableID, at moment: Moment
+        _ kind: TrackingEvent.Kind, _ detail: [String: TrackingEvent.DetailValue] = [:], of id: TrackableID,
+        at moment: Moment
     ) -> [Action] {
         guard let seq = self.assets[id]?.nextSeq(), let asset = self.assets[id] else { return [] }
+        let stamp = self.capture?.stamp(at: moment)
         let event = TrackingEvent(
-            id: UUIDText.random(using: &self.random), stream: asset.stream, seq: seq, time: moment.wall, kind: kind,
-            detail: detail, location: asset.lane.last?.location)
+            id: UUIDText.random(using: &self.random), stream: asset.stream, seq: seq,
+            time: stamp?.time ?? moment.wall, kind: kind, detail: (stamp?.detail ?? [:]).merging(detail) { $1 },
+            location: asset.lane.last?.location)
         self.unsentEvents.append(event)
         self.unsentOwners.append(id)
         if self.unsentEvents.count > Self.maximumUnsentEvents {
             self.unsentEvents.removeFirst()
             self.unsentOwners.removeFirst()
+            self.eventsAskedFor = max(0, self.eventsAskedFor - 1)
         }
         let payload = MessageCodec.encode(event)
-        return self.append(SpoolRecord(seq: seq, time: event.time, kind: .event, payload: payload), of: id)
+        return [.told(id, event)]
+            + self.append(SpoolRecord(seq: seq, time: event.time, kind: .event, payload: payload), of: id)
+    }
+
+    /// The tracking begins, or ends in order.
+    mutating func tellLifecycle(
+        _ kind: TrackingEvent.Kind, of ids: [TrackableID], at moment: Moment
+    ) -> [Action] {
+        guard self.configuration.tellsLifecycle else { return [] }
+        return ids.flatMap { self.tell(kind, of: $0, at: moment) }
+    }
+
+    // MARK: - Time
+
+    /// The moment with the best time that is known.
+    func trusted(_ moment: Moment) -> Moment { self.capture?.trusted(moment) ?? moment }
+
+    /// The time; `nil` where nobody knows it.
+    func believedTime(at moment: Moment) -> UnixTime? {
+        guard let stamp = self.capture?.stamp(at: moment) else { return moment.wall }
+        return stamp.basis == .unset ? nil : stamp.time
     }
 }

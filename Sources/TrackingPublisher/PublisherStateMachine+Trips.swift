@@ -31,6 +31,7 @@ extension PublisherStateMachine {
         var actions = self.append(record, of: id) + self.keepTrip(of: id, at: moment)
         actions.append(.tripChanged(id, trip))
         if let happening = change.happening {
+            self.isReleaseDue = true
             actions += self.tell(happening.kind, happening.detail, of: id, at: moment)
         }
         return actions
@@ -44,9 +45,9 @@ extension PublisherStateMachine {
     /// Where the log keeps the trip of a trackable.
     static func tripKey(_ id: TrackableID) -> String { "trip/\(id.topicLevel)" }
 
-    /// Shows the newest version once it is written.
+    /// Shows the newest version once it is written. It has positions, so it is not shown where those do not go out live.
     mutating func showTrip(of id: TrackableID) -> [Action] {
-        guard self.session.isAnnounced, let asset = self.assets[id], asset.isSending, let trip = asset.unshownTrip,
+        guard self.configuration.sendsLive, self.session.isAnnounced, let asset = self.assets[id], asset.isSending, let trip = asset.unshownTrip,
             trip.seq <= asset.written || trip.stream != asset.stream
         else { return [] }
         self.assets[id]?.unshownTrip = nil
@@ -72,7 +73,8 @@ extension PublisherStateMachine {
 
     /// What the deciders of the capture found concerns every trackable.
     mutating func tell(_ happenings: [Happening], at moment: Moment) -> [Action] {
-        happenings.flatMap { happening in
+        if !happenings.isEmpty { self.isReleaseDue = true }
+        return happenings.flatMap { happening in
             Array(self.assets.keys).flatMap { self.tell(happening.kind, happening.detail, of: $0, at: moment) }
         }
     }

@@ -74,6 +74,8 @@ public struct PublisherStateMachine: Sendable {
         case stateChanged(TrackableID, PublisherState, TrackingError?)
         /// Ask this of the log.
         case log(TrackableID, LogAction)
+        /// Tell the caller: something happened to a trackable, and was given its number in the log.
+        case told(TrackableID, TrackingEvent)
         /// Tell the caller: a trip began, went on or ended.
         case tripChanged(TrackableID, Trip)
         /// Tell the caller what came of a request.
@@ -134,7 +136,9 @@ public struct PublisherStateMachine: Sendable {
     /// The publisher's own values, as the log kept them.
     let kept: [String: [UInt8]]
     var capture: CaptureStateMachine?
-    var lowBattery: LowBatteryDetector?
+    var deferral: SendDeferral?
+    /// Whether what is deferred goes at the end of this step.
+    var isReleaseDue = false
     var outstanding: [TransportToken: Purpose] = [:]
     var timers = DeadlineQueue<Timer>()
     var clock = ClockStep()
@@ -144,6 +148,8 @@ public struct PublisherStateMachine: Sendable {
     var unsentEvents: [TrackingEvent] = []
     /// The trackables of ``unsentEvents``, in the same order.
     var unsentOwners: [TrackableID] = []
+    /// How many of the first of ``unsentEvents`` were asked for, where nothing goes by itself.
+    var eventsAskedFor = 0
     /// The clients whose liveness is listened to.
     var watched: Set<ClientID> = []
     var stop: Stop?
@@ -184,7 +190,7 @@ public struct PublisherStateMachine: Sendable {
         self.logs = logs
         self.kept = kept
         self.capture = configuration.capture
-        self.lowBattery = configuration.lowBattery
+        self.deferral = configuration.deferral
         self.policy = policy
         self.random = SplitMix64(seed: seed)
         self.session = SessionStateMachine(
@@ -196,6 +202,7 @@ public struct PublisherStateMachine: Sendable {
         guard self.stop != .closing else { return nil }
         let own = [
             self.session.nextDeadline, self.presence.nextDeadline, self.timers.next, self.capture?.nextDeadline,
+            self.deferral?.nextDeadline,
         ]
         let assets = self.assets.values.flatMap { [$0.spool.nextDeadline, $0.trip.nextDeadline] }
         return (own + assets).compactMap { $0 }.min()
@@ -204,8 +211,8 @@ public struct PublisherStateMachine: Sendable {
     /// Whether everything captured so far was acknowledged or kept back, on a connection that stands. A trackable that the
     /// broker refuses does not hold up the others.
     public var isReadyForFix: Bool {
-        // Where nothing goes by itself, what is in the log is taken care of.
-        if self.configuration.recording.batchWindow == nil { return self.assets.values.allSatisfy(\.isWritten) }
+        // Where nothing goes by itself, or not yet, what is in the log is taken care of.
+        if !self.sendsByItself || self.isHolding { return self.assets.values.allSatisfy(\.isWritten) }
         let open = self.assets.values.filter { $0.refusal == nil }
         return self.session.isAnnounced && (!open.isEmpty || self.assets.isEmpty)
             && open.allSatisfy { $0.isIdle && ($0.since != nil || $0.failure != nil) }
@@ -229,7 +236,7 @@ public struct PublisherStateMachine: Sendable {
 
     /// Whether no record is on its way, and none waits that could be.
     var areRecordsOut: Bool {
-        self.configuration.recording.batchWindow == nil
+        !self.sendsByItself
             || self.assets.values.allSatisfy { asset in
                 asset.refusal != nil || asset.failure != nil
                     || (asset.spool.isOpen ? asset.spool.isQuiet : asset.spool.unsent <= asset.takenEarly.count)
@@ -245,11 +252,15 @@ public struct PublisherStateMachine: Sendable {
     /// The trackables that are carried.
     public var trackables: [Trackable] { self.assets.values.map(\.trackable) }
 
-    /// The one entrance: what happened, and when.
-    public mutating func happened(_ event: Event, at moment: Moment) -> [Action] {
+    /// Whether anything goes out without being asked for.
+    var sendsByItself: Bool { self.configuration.recording.batchWindow != nil }
+
+    /// The one entrance: what happened, and when, on the device's clocks.
+    public mutating func happened(_ event: Event, at device: Moment) -> [Action] {
+        let moment = self.trusted(device)
         guard self.stop != .closing else { return self.afterGoodbye(event, at: moment) }
         var actions: [Action] = []
-        if let step = self.clock.told(monotonic: moment.now, wall: moment.wall) {
+        if let step = self.clock.told(monotonic: device.now, wall: device.wall) {
             actions += self.clockStepped(by: step, at: moment)
         }
         switch event {
@@ -268,6 +279,7 @@ public struct PublisherStateMachine: Sendable {
         case .timer: break
         }
         actions += self.timersFired(at: moment)
+        self.keepDeferral(at: moment)
         actions += self.progress(at: moment)
         return Self.joined(actions)
     }

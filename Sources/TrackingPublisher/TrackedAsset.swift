@@ -27,6 +27,15 @@ struct TrackedAsset: Sendable {
     var lane: LiveLane
     var rawLane: LiveLane?
 
+    /// What tells a low battery; `nil`: nothing does.
+    var lowBattery: LowBatteryDetector?
+    /// Whether a position was let go that did not go out yet, though newer ones are held back.
+    var owesUpdate = false
+    /// Whether records were let go that wait for that position.
+    var owesRecords = false
+    /// Whether positions go out live.
+    let sendsLive: Bool
+
     /// When it was added, once the standing publishers were read; the latest owns the trackable.
     var since: UnixTime?
     var isPresenceConfirmed = false
@@ -44,12 +53,13 @@ struct TrackedAsset: Sendable {
     /// How long the last refusal was waited for; `nil` after an update was acknowledged.
     var lastWait: Duration?
 
-    private var lastSeq: UInt64
+    /// The last number that was given out in the stream.
+    private(set) var lastSeq: UInt64
     private var lastRawSeq: UInt64 = 0
 
     init(
         trackable: Trackable, stream: StreamID, rawStream: StreamID, lastSeq: UInt64, spool: SpoolStateMachine,
-        funnel: ResolutionStateMachine, trip: TripStateMachine, sendsRaw: Bool
+        funnel: ResolutionStateMachine, trip: TripStateMachine, configuration: PublisherConfiguration
     ) {
         self.trackable = trackable
         self.stream = stream
@@ -61,10 +71,27 @@ struct TrackedAsset: Sendable {
         self.funnel = funnel
         self.proximity = ProximityStateMachine(
             destination: trackable.destination, threshold: trackable.constraints?.proximityThreshold)
-        let filter = LocationFilter(
+        var filter = LocationFilter(
             resolution: self.funnel.current, rule: trackable.filter, maximumSilence: trackable.maximumSilence)
+        if configuration.deferral != nil { filter.shortestSilence = SendDeferral.maximumWait }
         self.lane = LiveLane(filter: filter)
-        self.rawLane = sendsRaw ? LiveLane(filter: filter) : nil
+        self.sendsLive = configuration.sendsLive
+        self.rawLane = configuration.sendsRawLocations && configuration.sendsLive ? LiveLane(filter: filter) : nil
+        self.lowBattery = Self.lowBattery(of: trackable, default: configuration.lowBattery)
+    }
+
+    /// The threshold of its own counts in place of the device's.
+    private static func lowBattery(
+        of trackable: Trackable, default standard: LowBatteryDetector?
+    ) -> LowBatteryDetector? {
+        guard let own = trackable.constraints?.batteryLevelThreshold, own > 0 else { return standard }
+        return try? LowBatteryDetector(threshold: own)
+    }
+
+    /// The trackable was changed: a crossing of another threshold is another crossing.
+    mutating func lowBatteryMayHaveChanged(default standard: LowBatteryDetector?) {
+        let next = Self.lowBattery(of: self.trackable, default: standard)
+        if next?.threshold != self.lowBattery?.threshold { self.lowBattery = next }
     }
 
     /// Whether this side may publish it now, given a connection that is announced.
@@ -87,7 +114,11 @@ struct TrackedAsset: Sendable {
     }
 
     /// When an update must go out even if nothing moves; `nil` when never.
-    var silenceDeadline: MonotonicTime? { self.isSending ? self.lane.silenceDeadline : nil }
+    ///
+    /// - Parameter isHolding: Whether what waits is held back.
+    func silenceDeadline(isHolding: Bool) -> MonotonicTime? {
+        self.isSending ? self.lane.silenceDeadline(isHolding: isHolding) : nil
+    }
 
     /// Records up to `seq` are in the log, or could not be written.
     mutating func wrote(through seq: UInt64) { self.written = max(self.written, seq) }
@@ -152,7 +183,9 @@ struct TrackedAsset: Sendable {
         ResolutionInForce(
             resolution: self.funnel.current, isNear: self.funnel.conditions.isNear,
             subscribers: self.funnel.conditions.subscribers, isLowBattery: self.funnel.isLowBattery, state: self.state,
-            filter: self.trackable.filter, maximumSilence: self.lane.filter.effectiveMaximumSilence)
+            filter: self.trackable.filter,
+            // Where nothing is sent live no update is to be expected.
+            maximumSilence: self.sendsLive ? self.lane.filter.effectiveMaximumSilence : .zero)
     }
 
     /// The connection is gone: what was in flight is lost with it.

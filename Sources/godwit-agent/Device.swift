@@ -14,12 +14,15 @@ struct Device: Sendable {
     let failsFast: Bool
     /// The network whose name rides along with each point; `nil`: none does.
     let wireless: WirelessNetwork?
+    /// Who is told each event; `nil`: nobody is.
+    let notifier: Notifier?
 
     private let logger = Logger(label: "godwit.agent")
 
     init(
         publisher: AssetPublisher<MQTTTransport>, sources: SourceRunner, isBulkRead: Bool,
-        battery: (any BatterySource)?, failsFast: Bool, wireless: WirelessNetwork?
+        battery: (any BatterySource)?, failsFast: Bool, wireless: WirelessNetwork?,
+        notifier: Notifier?
     ) {
         self.publisher = publisher
         self.sources = sources
@@ -27,14 +30,31 @@ struct Device: Sendable {
         self.battery = battery
         self.failsFast = failsFast
         self.wireless = wireless
+        self.notifier = notifier
     }
 
-    /// Runs until the source ends, a signal comes, or going on makes no sense.
+    /// Runs until the source ends, a signal comes, or going on makes no sense; then the program that is told events is given
+    /// a little more time.
     ///
     /// - Throws: What ended it, where that is not an orderly end.
     func run() async throws {
         let ending = Ending()
         // Listening begins before anything runs, so that nothing is missed.
+        let events = self.notifier.map { _ in self.publisher.trackingEvents }
+        await withTaskGroup(of: Void.self) { group in
+            if let notifier, let events {
+                group.addTask { await notifier.run(events) { self.publisher.lostTrackingEvents } }
+            }
+            await self.track(ending)
+            guard self.notifier != nil else { return }
+            group.addTask { try? await Task.sleep(for: Notifier.farewell) }
+            await group.next()
+            group.cancelAll()
+        }
+        if let error = ending.error { throw error }
+    }
+
+    private func track(_ ending: Ending) async {
         let connections = self.publisher.connectionChanges
         let resolutions = self.publisher.sensorResolutions
         let states = self.publisher.states
@@ -59,7 +79,6 @@ struct Device: Sendable {
             do { try await Program.run(self.publisher) } catch { ending.note(error) }
             group.cancelAll()
         }
-        if let error = ending.error { throw error }
     }
 
     private func readSources() async throws(TrackingError) {

@@ -28,6 +28,10 @@ struct RecordingOptions: ParsableArguments {
     var batchWindow = "20"
 
     @Option(
+        help: ArgumentHelp("Whether positions go out live; off records them, and sends batches only.", valueName: "on|off"))
+    var live = Switch.on
+
+    @Option(
         help: ArgumentHelp(
             "A record leaves the device only when this recorder has acknowledged it. Repeatable: each of them must.",
             valueName: "client id"))
@@ -88,6 +92,7 @@ struct RecordingOptions: ParsableArguments {
         configuration.recording.batchSize = self.batchSize
         configuration.recording.batchWindow = try self.window()
         configuration.recording.recorders = try self.recorders()
+        configuration.sendsLive = self.live == .on
         configuration.onCollision = self.onCollision
         configuration.limits = SpoolLimits(
             maximumCount: self.keepPoints, maximumBytes: self.keepBytes,

@@ -48,7 +48,16 @@ struct Run: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The battery: auto, none, file:PATH or fixed:PERCENT.", valueName: "battery"))
     var battery = "auto"
 
+    @Option(
+        help: ArgumentHelp(
+            "A program that reads each event on its standard input, as one line of JSON; words between spaces, no shell.",
+            valueName: "command"))
+    var notify: NotifyCommand?
+
     func validate() throws {
+        if self.raw, self.recording.live == .off {
+            throw ValidationError("--raw sends positions live, and --live off does not; leave one of them out")
+        }
         guard !self.source.isEmpty else {
             throw ValidationError("where fixes come from is missing: give --source, for example --source simulate:")
         }
@@ -69,6 +78,8 @@ struct Run: AsyncParsableCommand {
         configuration.defaultResolution = try self.capture.resolution(given: self.defaultResolution)
         configuration.capture = try self.capture.machine(given: self.defaultResolution)
         configuration.trips = try self.capture.trips(seed: 0)
+        configuration.deferral = try self.capture.deferral
+        configuration.tellsLifecycle = self.capture.trackingStats
         configuration.lowBattery = try self.capture.lowBatteryDetector
         configuration.sensorResolution = self.sensorResolution
         configuration.sendsRawLocations = self.raw
@@ -84,7 +95,8 @@ struct Run: AsyncParsableCommand {
         let device = Device(
             publisher: publisher, sources: SourceRunner(sources), isBulkRead: pace == .maximum,
             battery: try BatterySpecification.parse(self.battery).makeSource(),
-            failsFast: self.broker.failFast, wireless: self.capture.wifi ? WirelessNetwork() : nil)
+            failsFast: self.broker.failFast, wireless: self.capture.wifi ? WirelessNetwork() : nil,
+            notifier: self.notify.map { Notifier($0) })
         try await device.run()
     }
 

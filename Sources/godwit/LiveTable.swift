@@ -17,8 +17,13 @@ struct LiveTable {
     /// What this watcher asks for.
     var request: Resolution?
     let hasColour: Bool
+    /// What people read.
+    let units: DisplayUnits
 
-    init(hasColour: Bool) { self.hasColour = hasColour }
+    init(hasColour: Bool, units: DisplayUnits = .metric) {
+        self.hasColour = hasColour
+        self.units = units
+    }
 
     /// Takes in what happened.
     mutating func happened(_ event: SubscriberEvent) {
@@ -61,7 +66,7 @@ struct LiveTable {
         return [
             id.rawValue, row.state.rawValue,
             point.map { "\($0.coordinate.latitude.text(digits: 5)) \($0.coordinate.longitude.text(digits: 5))" } ?? "",
-            point?.speed.map { "\($0.text(digits: 1)) m/s" } ?? "",
+            point?.speed.map { self.units.speed($0) } ?? "",
             point?.bearing.map { "\($0.text(digits: 0))°" } ?? "",
             point.map { "\(max(0, now.since($0.time).inSeconds).text(digits: 0)) s" } ?? "",
             row.resolution?.resolution.argumentText ?? "",
@@ -70,7 +75,7 @@ struct LiveTable {
     }
 
     private func row(_ cells: [String]) -> String {
-        zip(cells, [16, 8, 20, 9, 8, 7, 20, 8]).map { cell, width in
+        zip(cells, [16, 8, 20, 10, 8, 7, 20, 8]).map { cell, width in
             let text = String(cell.map { $0.isNewline || $0.asciiValue ?? 32 < 32 ? "?" : $0 }.prefix(width))
             return text + String(repeating: " ", count: width - text.count)
         }.joined(separator: " ")

@@ -44,6 +44,8 @@ struct Watch: AsyncParsableCommand {
             "End after this many seconds; with --count, 1 when they did not come in time.", valueName: "seconds"))
     var timeout: Double?
 
+    @OptionGroup var units: UnitsOptions
+
     @Flag(help: "Also print the points that were not sent by themselves, in order.")
     var skipped = false
 
@@ -77,7 +79,8 @@ struct Watch: AsyncParsableCommand {
         for id in self.ids { subscriber.watch(try TrackableID(id), requesting: self.resolution) }
         let watcher = Watcher(
             format: self.format, request: self.resolution, count: self.count, timeout: self.timeout,
-            printsSkipped: self.skipped, failsFast: self.broker.failFast, named: Set(self.ids))
+            printsSkipped: self.skipped, failsFast: self.broker.failFast, named: Set(self.ids),
+            units: self.units.units)
         try await watcher.run(subscriber, events)
     }
 }

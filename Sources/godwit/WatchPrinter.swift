@@ -12,6 +12,8 @@ enum WatchFormat: String, ExpressibleByArgument, CaseIterable {
 struct WatchPrinter {
     let format: WatchFormat
     let printsSkipped: Bool
+    /// What people read; what programs read is in metres and seconds.
+    var units = DisplayUnits.metric
 
     static let csvHeader =
         "trackable,time,latitude,longitude,altitude,accuracy,speed,bearing,battery,stream,seq,skipped,late,receivedAt"
@@ -46,10 +48,10 @@ struct WatchPrinter {
         case .location(_, let received):
             return self.points(event).map { id, point, isSkipped, _ in
                 let notes = (isSkipped ? " skipped" : "") + (received.isLate ? " late" : "")
-                return "\(clock) \(id) location \(Self.describe(point, receivedAt))\(notes)"
+                return "\(clock) \(id) location \(self.describe(point, receivedAt))\(notes)"
             }.joined(separator: "\n")
         case .raw(let id, let received):
-            return "\(clock) \(id) raw \(Self.describe(received.update.location, receivedAt))"
+            return "\(clock) \(id) raw \(self.describe(received.update.location, receivedAt))"
         case .state(let id, let state, let reason):
             return "\(clock) \(id) state \(state.rawValue)" + (reason.map { " (\($0))" } ?? "")
         case .presence(let id, let presence):
@@ -63,9 +65,9 @@ struct WatchPrinter {
         }
     }
 
-    static func describe(_ point: Location, _ now: UnixTime) -> String {
+    private func describe(_ point: Location, _ now: UnixTime) -> String {
         var parts = ["\(point.coordinate.latitude.text(digits: 6)),\(point.coordinate.longitude.text(digits: 6))"]
-        if let speed = point.speed { parts.append("\(speed.text(digits: 1)) m/s") }
+        if let speed = point.speed { parts.append(self.units.speed(speed)) }
         if let bearing = point.bearing { parts.append("\(bearing.text(digits: 0))°") }
         parts.append("age \(now.since(point.time).inSeconds.text(digits: 1)) s")
         if let seq = point.seq { parts.append("#\(seq)") }

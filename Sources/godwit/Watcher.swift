@@ -15,12 +15,13 @@ struct Watcher: Sendable {
     let failsFast: Bool
     /// The ids to watch; none where everything is.
     let named: Set<String>
+    let units: DisplayUnits
 
     private let logger = Logger(label: "godwit.watch")
 
     init(
         format: WatchFormat, request: Resolution?, count: Int?, timeout: Double?, printsSkipped: Bool, failsFast: Bool,
-        named: Set<String>
+        named: Set<String>, units: DisplayUnits
     ) {
         self.format = format
         self.request = request
@@ -29,6 +30,7 @@ struct Watcher: Sendable {
         self.printsSkipped = printsSkipped
         self.failsFast = failsFast
         self.named = named
+        self.units = units
     }
 
     private enum Part: Hashable { case shown, timeout, waited }
@@ -85,7 +87,7 @@ struct Watcher: Sendable {
 
     private func printEvents(_ events: AsyncStream<SubscriberEvent>, _ ending: Ending) async throws {
         let output = Output()
-        let printer = WatchPrinter(format: self.format, printsSkipped: self.printsSkipped)
+        let printer = WatchPrinter(format: self.format, printsSkipped: self.printsSkipped, units: self.units)
         if let header = printer.header { try await output.write(header) }
         var left = self.count ?? .max
         var refused: Set<String> = []
@@ -101,7 +103,7 @@ struct Watcher: Sendable {
         _ subscriber: AssetSubscriber<MQTTTransport>, _ events: AsyncStream<SubscriberEvent>, _ ending: Ending
     ) async throws {
         let output = Output()
-        let view = LiveView(table: LiveTable(hasColour: Terminal.hasColour), request: self.request)
+        let view = LiveView(table: LiveTable(hasColour: Terminal.hasColour, units: self.units), request: self.request)
         let terminal = Terminal(output)
         defer { terminal.restore() }
         try await output.write(Terminal.start)

@@ -37,12 +37,13 @@ import Testing
             ("significant-change", "only"), ("activity", "fitness"), ("pause", "on"), ("pause-radius", "30"),
             ("pause-after", "60"), ("visits", nil), ("zone", "home,52,-8,100"), ("mock", "reject"),
             ("low-battery", "15"), ("automatic-trips", "car"), ("tracking-stats", nil), ("wifi", nil),
+            ("defer", "500"), ("live", "off"), ("notify", "/usr/local/bin/tell --by mail"),
         ])
 
     static let watch = Self.rows(
         Self.broker + [
             ("all", nil), ("format", "geojson"), ("resolution", "HIGH/1000/1"), ("silent", nil), ("count", "3"),
-            ("timeout", "4.5"), ("skipped", nil),
+            ("timeout", "4.5"), ("skipped", nil), ("units", "nautical"),
         ])
 
     private static func rows(_ pairs: [(String, String?)]) -> [Row] { pairs.map(Row.init) }

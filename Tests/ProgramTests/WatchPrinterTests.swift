@@ -107,7 +107,7 @@ import TrackingSubscriber
         let lines = try self.table().lines(width: 200, height: 30, now: self.now) { _ in .seconds(3) }
         #expect(self.words(lines[0]) == self.words("trackable state position speed bearing age resolution next due"))
         #expect(
-            self.words(lines[1]) == self.words("van-7 ONLINE 52.50000 -8.25000 12.5 m/s 359° 7 s HIGH/1000/2 3 s"))
+            self.words(lines[1]) == self.words("van-7 ONLINE 52.50000 -8.25000 45.0 km/h 359° 7 s HIGH/1000/2 3 s"))
         #expect(lines.last == "connected; asking nothing; + finer, - coarser, 0 none, q quit")
     }
 

@@ -197,6 +197,7 @@ struct PublisherConversation {
         case .log(let id, let action):
             self.jobs.append((id, action))
             return []
+        case .told: return []
         case .tripChanged(let id, let trip): return ["trip \(id) \(trip.state.rawValue) \(Int(trip.distance)) m"]
         case .answered(_, .success(let trip)): return ["answer \(trip.state.rawValue)"]
         case .answered(_, .failure(let error)): return ["answer \(error.code)"]

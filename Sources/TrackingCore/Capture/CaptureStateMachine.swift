@@ -76,6 +76,11 @@ public struct CaptureStateMachine: Hashable, Sendable {
     /// The time of an event that happens now.
     public func stamp(at moment: Moment) -> ClockTrust.Stamp { self.clock.stamp(at: moment) }
 
+    /// The same moment with the best time that is known in place of a clock that is not set.
+    public func trusted(_ moment: Moment) -> Moment {
+        Moment(now: moment.now, wall: self.clock.stamp(at: moment).time)
+    }
+
     /// A fix arrived.
     ///
     /// - Parameters:

@@ -24,6 +24,9 @@ public struct SendDeferral: Hashable, Sendable {
         self.distance = distance
     }
 
+    /// Whether something is held back.
+    public var isHolding: Bool { self.heldSince != nil }
+
     /// When what is held goes at the latest; `nil` while nothing is.
     public var nextDeadline: MonotonicTime? { self.heldSince?.advanced(by: Self.maximumWait) }
 

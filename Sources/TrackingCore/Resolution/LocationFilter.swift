@@ -5,7 +5,8 @@
 public struct LocationFilter: Sendable {
     /// What is to be done with a fix, and why. The reasons are found in the order of the cases, ``sent`` last.
     public enum Verdict: Hashable, Sendable, CaseIterable {
-        /// Not a live update: more than 60 s ahead of the device's clock. It must never become the reference.
+        /// Not a live update: more than 60 s ahead of the device's clock, or there is no live lane. It must never become the
+        /// reference.
         case notLive
         /// Sent: there is no reference, because nothing was sent yet or the clock was stepped.
         case first
@@ -42,8 +43,10 @@ public struct LocationFilter: Sendable {
     public var resolution: Resolution
     /// Whether the interval and the displacement must both be reached, or one of them.
     public var rule: FilterRule
-    /// The longest time without an update; zero means never, `nil` the larger of 60 s and ten intervals.
+    /// The longest time without an update; zero means never, `nil` the larger of ``shortestSilence`` and ten intervals.
     public var maximumSilence: Duration?
+    /// What silence lasts at least where nothing is said about it.
+    public var shortestSilence: Duration = .seconds(60)
 
     private var reference: Reference?
     private var lastSent: MonotonicTime?
@@ -57,7 +60,7 @@ public struct LocationFilter: Sendable {
 
     /// The longest time without an update that is in force; zero means that there is none.
     public var effectiveMaximumSilence: Duration {
-        max(.zero, self.maximumSilence ?? max(.seconds(60), self.resolution.desiredInterval * 10))
+        max(.zero, self.maximumSilence ?? max(self.shortestSilence, self.resolution.desiredInterval * 10))
     }
 
     /// When the last update is to be published again if no fix comes before; `nil` while nothing was sent, or never.

@@ -156,6 +156,20 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
+    /// Sending is deferred: what waits, and what comes, stays where it is.
+    public mutating func held() { self.isHeld = true }
+
+    /// Sending is deferred no more: what there is up to `seq` of the current stream goes now, where anything goes by itself.
+    public mutating func released(through seq: UInt64, now: MonotonicTime) -> [Action] {
+        self.isHeld = false
+        guard self.configuration.batchWindow != nil else { return [] }
+        let current = self.streams.count - 1
+        for index in self.streams.indices {
+            self.streams[index].hurry(through: index == current ? seq : self.streams[index].last)
+        }
+        return self.progress(now: now)
+    }
+
     /// The user chose otherwise: waits begin anew.
     public mutating func configure(_ configuration: Configuration, now: MonotonicTime) -> [Action] {
         self.configuration = configuration

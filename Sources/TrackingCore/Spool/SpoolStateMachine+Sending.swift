@@ -35,7 +35,7 @@ extension SpoolStateMachine {
     private func isDue(_ ready: SeqSet, of stream: SpoolStream, now: MonotonicTime) -> Bool {
         if self.isOneBatchUrgent || ready.first ?? .max <= stream.urgentThrough { return true }
         // Nothing goes by itself where the user wants to say when.
-        guard let window = self.configuration.batchWindow else { return false }
+        guard !self.isHeld, let window = self.configuration.batchWindow else { return false }
         if ready.count >= self.configuration.batchSize || stream.isEnded { return true }
         guard let since = stream.waitingSince else { return false }
         return since.advanced(by: window) <= now

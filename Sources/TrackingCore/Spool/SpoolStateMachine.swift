@@ -84,6 +84,8 @@ public struct SpoolStateMachine: Sendable {
     var acknowledged: [ClientID: [StreamID: UInt64]] = [:]
     /// Whether one batch is asked for, whatever waits.
     var isOneBatchUrgent = false
+    /// Whether sending is deferred: nothing goes by itself until ``released(through:now:)``.
+    public internal(set) var isHeld = false
     /// Dropped and not told yet.
     var droppedUntold = 0
     /// Whether this outage's loss was told.
@@ -118,7 +120,7 @@ public struct SpoolStateMachine: Sendable {
         switch self.phase {
         case .waiting(let until): if self.isOpen { deadlines.append(until) }
         case .idle:
-            if self.isOpen, let window = self.configuration.batchWindow {
+            if self.isOpen, !self.isHeld, let window = self.configuration.batchWindow {
                 deadlines += self.streams.compactMap { stream in
                     stream.hasReady ? stream.waitingSince?.advanced(by: window) : nil
                 }
