@@ -23,6 +23,8 @@ struct PublisherConversation {
     var isDiskFull = false
     /// Whether the disk is busy: what is asked of the log waits for ``written()``.
     var isDiskBusy = false
+    /// Whether everything that was ever written stays in the log, to be looked at.
+    var isRemovalIgnored = false
     /// The last thing said on each topic.
     private(set) var said: [String: [UInt8]] = [:]
 
@@ -88,6 +90,7 @@ struct PublisherConversation {
             let missing = SeqSet(all.filter { self.log[stream]?[$0] == nil }.map { $0...$0 })
             return .loaded(records, missing: missing)
         case .remove(let stream, let seqs):
+            guard !self.isRemovalIgnored else { return nil }
             for seq in seqs.ranges.joined() { self.log[stream]?[seq] = nil }
         case .quarantine(let stream, let seq, _): self.log[stream]?[seq] = nil
         case .forget(let stream): self.log[stream] = nil
