@@ -64,8 +64,8 @@ let package = Package(
         .executableTarget(
             name: "godwit-agent",
             dependencies: [
-                "GodwitOptions", "TrackingCore", "TrackingControl", "TrackingPublisher", "TrackingMQTT", "TrackingSpool",
-                argumentParser, logging, lifecycle,
+                "GodwitOptions", "TrackingCore", "TrackingControl", "TrackingPublisher", "TrackingMQTT",
+                "TrackingSpool", argumentParser, logging, lifecycle,
             ],
             swiftSettings: settings),
         .executableTarget(

@@ -11,6 +11,7 @@ public final class Output: Sendable {
 
         /// Whether whoever read it has closed it, as `head` does: no fault.
         public var isClosed: Bool { self.code == EPIPE }
+        /// What the system says, in words.
         public var description: String { "standard output cannot be written: \(String(cString: strerror(self.code)))" }
     }
 
