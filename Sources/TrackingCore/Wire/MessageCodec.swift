@@ -74,6 +74,13 @@ public enum MessageCodec {
         return writer.bytes
     }
 
+    /// Writes the detail of an event alone, in the order of its names.
+    public static func encode(detail: [String: TrackingEvent.DetailValue]) -> [UInt8] {
+        var writer = JSONWriter(capacity: 256)
+        writer.detail(detail)
+        return writer.bytes
+    }
+
     /// Whole seconds in the protocol's range.
     private static func seconds(ofLease lease: Duration) -> Int64 {
         max(1, min(86_400, lease.components.seconds))
