@@ -86,6 +86,16 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         self.events.compactMap { if case .resolution(id, let resolution?) = $0 { resolution } else { nil } }
     }
 
+    /// The trip of one trackable, from now on: the one under way or the last one, each newer version once.
+    public func trips(of id: TrackableID) -> some AsyncSequence<Trip, Never> & Sendable {
+        self.events.compactMap { if case .trip(id, let trip?) = $0 { trip } else { nil } }
+    }
+
+    /// What happens to one trackable, from now on.
+    public func trackingEvents(of id: TrackableID) -> some AsyncSequence<TrackingEvent, Never> & Sendable {
+        self.events.compactMap { if case .event(id, let event) = $0 { event } else { nil } }
+    }
+
     /// How long until the next update of a trackable is due if it moves; negative when it is overdue, `nil` while none is
     /// expected.
     public func untilNextExpected(_ id: TrackableID) -> Duration? {
@@ -177,7 +187,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
             self.logger.warning(
                 "not counted as watching: the rules let this user not write here; they may not let it read the trackable either",
                 metadata: ["topic": "\(topic)", "reason": "\(error)"])
-        case .state, .presence, .raw, .connection:
+        case .state, .presence, .raw, .trip, .event, .unheard, .connection:
             break
         }
     }

@@ -23,6 +23,9 @@ public struct SubscriberConfiguration: MemberConfiguration, Hashable {
     /// Whether the client id was drawn for this run alone, so that an orderly goodbye leaves nothing behind.
     public var isClientRandom = false
 
+    /// How long nothing is heard of a trackable, from the broker's grant on, until ``SubscriberEvent/unheard(_:)`` says so.
+    public static let unheardAfter: Duration = .seconds(10)
+
     /// Makes a configuration with the defaults above.
     public init(client: ClientID, session: SessionID) {
         self.client = client
@@ -103,6 +106,14 @@ public enum SubscriberEvent: Hashable, Sendable {
     case publishRefused(topic: String, TrackingError)
     /// The resolution in force changed; `nil` when none is known any more.
     case resolution(TrackableID, ResolutionInForce?)
+    /// The trip under way, or the last one: each newer version once, what the broker keeps first. `nil` when it was cleared.
+    case trip(TrackableID, Trip?)
+    /// Something that happened, told once.
+    case event(TrackableID, TrackingEvent)
+    /// Nothing was ever heard of a trackable that is watched by name, ``SubscriberConfiguration/unheardAfter`` long: nobody
+    /// published it yet, or this side may not read it. Mosquitto, for one, grants a forbidden subscription and keeps silent.
+    /// Told once.
+    case unheard(TrackableID)
     /// A message that cannot be read was skipped.
     case badMessage(topic: String, TrackingError)
     /// The connection was made (`nil`), lost, or could not be made.

@@ -36,6 +36,7 @@ extension SubscriberStateMachine {
         for id in self.assets.keys {
             self.timers.remove(.stale(id))
             self.timers.remove(.announce(id))
+            self.timers.remove(.unheard(id))
         }
         return [.tell(.connection(disconnection))]
             + self.assets.keys.flatMap { self.told($0, reason: disconnection.reason) }
@@ -56,6 +57,7 @@ extension SubscriberStateMachine {
                 self.assets[id]?.isStale = false
                 actions += self.enter(id, at: moment) + self.told(id, reason: nil)
                 self.expect(id)
+                self.expectToHear(id, at: moment)
             }
             return actions
         case .watching(let id):
@@ -63,10 +65,12 @@ extension SubscriberStateMachine {
             let lastSign = self.assets[id]?.lastSign ?? moment.now
             self.assets[id]?.lastSign = lastSign
             let answer = self.answered(self.filters(id), refusals, at: moment)
+            self.expectToHear(id, at: moment)
             return answer + self.enter(id, at: moment) + self.told(id, reason: nil)
         case .refused(let filters):
-            return self.answered(filters, refusals, at: moment)
-                + self.assets.keys.flatMap { self.told($0, reason: nil) }
+            let answer = self.answered(filters, refusals, at: moment)
+            for id in self.unheard { self.expectToHear(id, at: moment) }
+            return answer + self.assets.keys.flatMap { self.told($0, reason: nil) }
         case .saying, .other, nil:
             return []
         }
@@ -109,6 +113,7 @@ extension SubscriberStateMachine {
         self.assets[id] = WatchedAsset(id: id, request: request)
         self.unclear.remove(id)
         guard !self.configuration.watchesAll else { return self.enter(id, at: moment) + self.told(id, reason: nil) }
+        self.unheard.insert(id)
         let actions = self.told(id, reason: nil)
         if case .offline = self.session.phase { return actions }
         return actions + [self.subscribe(self.filters(id), .watching(id))]
@@ -118,6 +123,8 @@ extension SubscriberStateMachine {
         guard let asset = self.assets.removeValue(forKey: id) else { return [] }
         self.timers.remove(.stale(id))
         self.timers.remove(.announce(id))
+        self.timers.remove(.unheard(id))
+        self.unheard.remove(id)
         for filter in self.filters(id) { self.refused[filter] = nil }
         var actions = self.apply(self.presence.forget(id), at: nil)
         guard self.session.isAnnounced else {

@@ -5,6 +5,7 @@ extension SubscriberStateMachine {
     mutating func received(_ message: IncomingMessage, at moment: Moment) -> [Action] {
         do throws(TrackingError) {
             guard let topic = self.configuration.topicRoot.topic(message.topic) else { return [] }
+            if !self.unheard.isEmpty, let id = topic.trackable { self.unheard.remove(id) }
             return try self.received(topic, message, at: moment)
         } catch {
             self.badMessages += 1
@@ -35,7 +36,13 @@ extension SubscriberStateMachine {
         case .liveness(let client):
             let liveness = try payload.map { (bytes) throws(TrackingError) in try MessageCodec.decodeLiveness(bytes) }
             return self.heard(liveness, from: client, isRetained: message.isRetained, at: moment)
-        case .history, .subscriber, .request, .trip, .event, .ack, .command:
+        case .trip(let id):
+            let trip = try payload.map { (bytes) throws(TrackingError) in try MessageCodec.decodeTrip(bytes) }
+            return self.travelled(id, trip, at: moment)
+        case .event(let id):
+            guard let payload else { return [] }
+            return self.happened(try MessageCodec.decodeEvent(payload), to: id, at: moment)
+        case .history, .subscriber, .request, .ack, .command:
             return []
         }
     }
@@ -104,6 +111,22 @@ extension SubscriberStateMachine {
         self.assets[id]?.resolution = resolution
         self.expect(id)
         return [.tell(.resolution(id, resolution))]
+    }
+
+    // MARK: - Trips and events
+
+    /// Of a trip, the newest version is told, and each one once; of whatever publisher.
+    private mutating func travelled(_ id: TrackableID, _ trip: Trip?, at moment: Moment) -> [Action] {
+        let shown = trip == nil ? [] : self.show(id, at: moment)
+        guard self.assets[id]?.isNews(trip) == true else { return shown }
+        return shown + [.tell(.trip(id, trip))]
+    }
+
+    /// Each event is told once; a publisher that lost the trackable to another one has something to tell too.
+    private mutating func happened(_ event: TrackingEvent, to id: TrackableID, at moment: Moment) -> [Action] {
+        let shown = self.show(id, at: moment)
+        guard self.assets[id]?.isNews(event) == true else { return shown }
+        return shown + [.tell(.event(id, event))]
     }
 
     // MARK: - Who is there
@@ -193,6 +216,14 @@ extension SubscriberStateMachine {
         self.timers.keep(.stale(id), at: self.session.isAnnounced ? self.assets[id]?.staleDeadline : nil)
     }
 
+    /// From the broker's grant on, there is some time to hear something of a trackable that was never heard of.
+    mutating func expectToHear(_ id: TrackableID, at moment: Moment) {
+        guard self.unheard.contains(id), self.timers.deadline(of: .unheard(id)) == nil,
+            self.refusal(of: id) == nil, self.refusal(of: nil) == nil
+        else { return }
+        self.timers.set(.unheard(id), deadline: moment.now.advanced(by: SubscriberConfiguration.unheardAfter))
+    }
+
     mutating func timersFired(at moment: Moment) -> [Action] {
         var actions = self.apply(self.presence.timerFired(now: moment.now), at: moment)
         if self.session.timerFired(now: moment.now) {
@@ -203,6 +234,8 @@ extension SubscriberStateMachine {
             case .stale(let id):
                 self.assets[id]?.isStale = true
                 actions += self.told(id, reason: nil)
+            case .unheard(let id):
+                if self.unheard.remove(id) != nil { actions.append(.tell(.unheard(id))) }
             case .announce(let id):
                 guard self.session.isAnnounced else { continue }
                 actions.append(self.publish(.liveness(self.session.client), MessageCodec.encode(self.session.birth)))

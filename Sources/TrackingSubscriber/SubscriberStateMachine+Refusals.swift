@@ -37,12 +37,13 @@ extension SubscriberStateMachine {
         return [self.subscribe(filters, .refused(filters))]
     }
 
-    /// Whether a watcher needs what this filter brings: a raw lane or somebody's liveness that is refused is done without.
+    /// Whether a watcher needs what this filter brings: a raw lane, trips, events or somebody's liveness that are refused are
+    /// done without.
     private static func isNeeded(_ filter: TopicFilter) -> Bool {
         switch filter {
         case .publishers, .everyPublisher, .everyResolution, .everyLocation, .topic(.location), .topic(.resolution):
             true
-        case .topic, .subscribers, .requests, .everything, .everyRaw, .all: false
+        case .topic, .subscribers, .requests, .everything, .everyRaw, .everyTrip, .everyEvent, .all: false
         }
     }
 }
@@ -54,7 +55,7 @@ extension TopicFilter {
         case .publishers(let id), .subscribers(let id), .requests(let id), .everything(let id),
             .topic(.location(let id)), .topic(.resolution(let id)):
             id
-        case .topic, .everyLocation, .everyRaw, .everyPublisher, .everyResolution, .all: nil
+        case .topic, .everyLocation, .everyRaw, .everyPublisher, .everyResolution, .everyTrip, .everyEvent, .all: nil
         }
     }
 }

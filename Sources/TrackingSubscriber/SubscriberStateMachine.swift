@@ -38,6 +38,7 @@ public struct SubscriberStateMachine: Sendable {
 
     enum Timer: Hashable, Sendable {
         case stale(TrackableID)
+        case unheard(TrackableID)
         case announce(TrackableID)
         case retry
     }
@@ -54,6 +55,8 @@ public struct SubscriberStateMachine: Sendable {
     var isStopping = false
     /// Not watched any more since nothing could be said: request and presence are cleared on the next connection.
     var unclear: Set<TrackableID> = []
+    /// Watched by name, and no message about it came yet; told once.
+    var unheard: Set<TrackableID> = []
     /// What the broker refuses on this connection.
     var refused: [TopicFilter: TrackingError] = [:]
     /// Where the broker refuses what this side says on this connection, as told.
@@ -127,12 +130,14 @@ public struct SubscriberStateMachine: Sendable {
 
     /// What a watcher listens to about one trackable.
     func filters(_ id: TrackableID) -> [TopicFilter] {
-        let lanes: [Topic] = self.configuration.wantsRaw ? [.location(id), .raw(id)] : [.location(id)]
-        return [.publishers(id), .topic(.resolution(id))] + lanes.map(TopicFilter.topic)
+        let raw: [Topic] = self.configuration.wantsRaw ? [.raw(id)] : []
+        let topics = [.resolution(id), .location(id)] + raw + [.trip(id), .event(id)]
+        return [.publishers(id)] + topics.map(TopicFilter.topic)
     }
 
     /// What a watcher of everything listens to.
     var filtersForAll: [TopicFilter] {
-        [.everyPublisher, .everyResolution, .everyLocation] + (self.configuration.wantsRaw ? [.everyRaw] : [])
+        let raw: [TopicFilter] = self.configuration.wantsRaw ? [.everyRaw] : []
+        return [.everyPublisher, .everyResolution, .everyLocation] + raw + [.everyTrip, .everyEvent]
     }
 }

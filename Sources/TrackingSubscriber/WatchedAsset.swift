@@ -15,6 +15,10 @@ struct WatchedAsset: Sendable {
     var lastSeen: UnixTime?
     var isStale = false
     var since: UnixTime?
+    /// The version of the trip that was told last.
+    var toldTrip: RecordName?
+    /// The latest events that were told, the newest last.
+    private var toldEvents: [RecordName] = []
     /// As last told to the caller.
     var toldState: SubscriberState?
     var toldPresence: PublisherPresence.Status?
@@ -22,6 +26,27 @@ struct WatchedAsset: Sendable {
     init(id: TrackableID, request: Resolution?) {
         self.id = id
         self.request = request
+    }
+
+    /// How many events are remembered.
+    static let maximumToldEvents = 64
+
+    /// Whether this version of a trip is newer than the one that was told, or the first one of its stream; or whether a trip
+    /// that was told is cleared.
+    mutating func isNews(_ trip: Trip?) -> Bool {
+        guard let trip else { return self.toldTrip.take() != nil }
+        if let told = self.toldTrip, told.stream == trip.stream, trip.seq <= told.seq { return false }
+        self.toldTrip = RecordName(stream: trip.stream, seq: trip.seq)
+        return true
+    }
+
+    /// Whether this event was not told before, as far as that is remembered.
+    mutating func isNews(_ event: TrackingEvent) -> Bool {
+        let name = RecordName(stream: event.stream, seq: event.seq)
+        guard !self.toldEvents.contains(name) else { return false }
+        if self.toldEvents.count == Self.maximumToldEvents { self.toldEvents.removeFirst() }
+        self.toldEvents.append(name)
+        return true
     }
 
     /// When it is too long without a sign; `nil` while nothing is expected.

@@ -155,7 +155,8 @@ final class DemoShow: Service {
         case .resolution(_, let inForce?):
             self.seen.withLock { $0.inForce = inForce }
             self.say("  → resolution \(WatchPrinter.describe(inForce))")
-        case .location, .raw, .state, .presence, .resolution, .refused, .publishRefused, .badMessage, .connection:
+        case .location, .raw, .state, .presence, .resolution, .trip, .event, .unheard, .refused, .publishRefused,
+            .badMessage, .connection:
             break
         }
     }

@@ -8,10 +8,13 @@ struct LiveTable {
         var state = SubscriberState.offline
         var location: Location?
         var resolution: ResolutionInForce?
-        var isRetained = false
+        var trip: Trip?
+        var isUnheard = false
     }
 
     private var rows: [TrackableID: Row] = [:]
+    /// The latest events, the newest last.
+    private var events: [String] = []
     private var connection = "connecting"
     private var badMessages = 0
     /// What this watcher asks for.
@@ -19,6 +22,8 @@ struct LiveTable {
     let hasColour: Bool
     /// What people read.
     let units: DisplayUnits
+    /// How many events are shown at most; a low terminal shows fewer.
+    static let maximumEvents = 5
 
     init(hasColour: Bool, units: DisplayUnits = .metric) {
         self.hasColour = hasColour
@@ -33,6 +38,11 @@ struct LiveTable {
             self.rows[id, default: Row()].location = received.update.location
         case .state(let id, let state, _): self.rows[id, default: Row()].state = state
         case .resolution(let id, let inForce): self.rows[id, default: Row()].resolution = inForce
+        case .trip(let id, let trip): self.rows[id, default: Row()].trip = trip
+        case .event(let id, let event):
+            self.events.append("\(TimeText.local(event.time)) \(id) \(WatchPrinter.describe(event))".printable)
+            self.events = self.events.suffix(Self.maximumEvents)
+        case .unheard(let id): self.rows[id, default: Row()].isUnheard = true
         case .badMessage: self.badMessages += 1
         case .publishRefused(_, let error): self.connection = "not counted as watching: \(error)"
         case .refused(_, let error): self.connection = "refused: \(error)"
@@ -46,9 +56,11 @@ struct LiveTable {
     ///
     /// - Parameter due: How long until a trackable's next update.
     func lines(width: Int, height: Int, now: UnixTime, due: (TrackableID) -> Duration?) -> [String] {
-        let head = self.row(["trackable", "state", "position", "speed", "bearing", "age", "resolution", "next due"])
+        let head = self.row(
+            ["trackable", "state", "position", "speed", "bearing", "age", "resolution", "next due", "trip"])
         // The heading, the empty line, the foot, and the cursor's own line.
-        let room = max(1, height - 4)
+        let events = self.events.suffix(max(0, height - 4) / 4)
+        let room = max(1, height - 4 - events.count)
         let fits = self.rows.count <= room ? room : room - 1
         var body = self.rows.sorted { $0.key.rawValue < $1.key.rawValue }.prefix(fits).map { id, row in
             self.colour(row.state, String(self.row(self.cells(id, row, now: now, due: due(id))).prefix(width)))
@@ -58,25 +70,28 @@ struct LiveTable {
         let foot =
             "\(self.connection); \(asked); + finer, - coarser, 0 none, q quit"
             + (self.badMessages > 0 ? "; \(self.badMessages) bad messages skipped" : "")
-        return [String(head.prefix(width))] + body + ["", String(foot.prefix(width))]
+        return [String(head.prefix(width))] + body + [""] + events.map { String($0.prefix(width)) }
+            + [String(foot.prefix(width))]
     }
 
     private func cells(_ id: TrackableID, _ row: Row, now: UnixTime, due: Duration?) -> [String] {
         let point = row.location
         return [
             id.rawValue, row.state.rawValue,
-            point.map { "\($0.coordinate.latitude.text(digits: 5)) \($0.coordinate.longitude.text(digits: 5))" } ?? "",
+            point.map { "\($0.coordinate.latitude.text(digits: 5)) \($0.coordinate.longitude.text(digits: 5))" }
+                ?? (row.isUnheard ? "nothing heard yet" : ""),
             point?.speed.map { self.units.speed($0) } ?? "",
             point?.bearing.map { "\($0.text(digits: 0))°" } ?? "",
             point.map { "\(max(0, now.since($0.time).inSeconds).text(digits: 0)) s" } ?? "",
             row.resolution?.resolution.argumentText ?? "",
             due.map { $0 < .zero ? "overdue" : "\($0.inSeconds.text(digits: 0)) s" } ?? "",
+            row.trip.map { $0.state == .active ? WatchPrinter.describe($0, self.units) : "" } ?? "",
         ]
     }
 
     private func row(_ cells: [String]) -> String {
-        zip(cells, [16, 8, 20, 10, 8, 7, 20, 8]).map { cell, width in
-            let text = String(cell.map { $0.isNewline || $0.asciiValue ?? 32 < 32 ? "?" : $0 }.prefix(width))
+        zip(cells, [16, 8, 20, 10, 8, 7, 20, 8, 24]).map { cell, width in
+            let text = String(cell.printable.prefix(width))
             return text + String(repeating: " ", count: width - text.count)
         }.joined(separator: " ")
     }

@@ -15,19 +15,16 @@ struct WatchPrinter {
     /// What people read; what programs read is in metres and seconds.
     var units = DisplayUnits.metric
 
-    static let csvHeader =
-        "trackable,time,latitude,longitude,altitude,accuracy,speed,bearing,battery,stream,seq,skipped,late,receivedAt"
-
     /// What comes before the first event.
-    var header: String? { self.format == .csv ? Self.csvHeader + "\n" : nil }
+    var header: String? { self.format == .csv ? WatchRow.header + "\n" : nil }
 
     /// An event as text, line end included; `nil` when this format does not show it.
     func text(_ event: SubscriberEvent, receivedAt: UnixTime) -> String? {
         switch self.format {
         case .text: self.line(event, receivedAt).map { $0 + "\n" }
         case .json: self.json(event, receivedAt)
-        case .geojson: self.points(event).map { id, point, _, _ in self.sequence(id, point) }.joinedOrNil
-        case .csv: self.points(event).map { self.csv($0, $1, $2, $3, receivedAt) }.joinedOrNil
+        case .geojson: self.features(event).map { "\u{1E}\($0)\n" }.joinedOrNil
+        case .csv: self.rows(event).map { $1.text($0, receivedAt: receivedAt) }.joinedOrNil
         }
     }
 
@@ -60,13 +57,24 @@ struct WatchPrinter {
         case .resolution(let id, let inForce):
             guard let inForce else { return "\(clock) \(id) resolution unknown" }
             return "\(clock) \(id) resolution \(Self.describe(inForce))"
-        case .refused, .publishRefused, .badMessage, .connection:
+        case .trip(let id, let trip):
+            guard let trip else { return "\(clock) \(id) trip unknown" }
+            let end = trip.endedBy.map { " (\($0.rawValue))" } ?? ""
+            return "\(clock) \(id) trip \(trip.state.rawValue) \(Self.describe(trip, self.units))\(end)"
+        case .event(let id, let event):
+            let place = event.location.map { " at \(Self.place($0))" } ?? ""
+            return "\(clock) \(id) event \(Self.describe(event))\(place)"
+        case .unheard, .refused, .publishRefused, .badMessage, .connection:
             return nil
         }
     }
 
+    private static func place(_ point: Location) -> String {
+        "\(point.coordinate.latitude.text(digits: 6)),\(point.coordinate.longitude.text(digits: 6))"
+    }
+
     private func describe(_ point: Location, _ now: UnixTime) -> String {
-        var parts = ["\(point.coordinate.latitude.text(digits: 6)),\(point.coordinate.longitude.text(digits: 6))"]
+        var parts = [Self.place(point)]
         if let speed = point.speed { parts.append(self.units.speed(speed)) }
         if let bearing = point.bearing { parts.append("\(bearing.text(digits: 0))°") }
         parts.append("age \(now.since(point.time).inSeconds.text(digits: 1)) s")
@@ -112,14 +120,23 @@ struct WatchPrinter {
                 if let seen = presence.lastSeen { $0.append(("lastSeen", "\(seen.seconds)")) }
             }
         case .resolution(let id, let inForce):
-            let payload = inForce.map {
-                String(decoding: MessageCodec.encode($0), as: UTF8.self).dropFirst().dropLast()
-            }
-            let head = Self.object("resolution", id, receivedAt) { _ in }
-            return payload.map { head.dropLast(2) + "," + $0 + "}\n" } ?? head
-        case .refused, .publishRefused, .badMessage, .connection:
+            return Self.object("resolution", id, receivedAt, message: inForce.map { MessageCodec.encode($0) })
+        case .trip(let id, let trip):
+            return Self.object("trip", id, receivedAt, message: trip.map { MessageCodec.encode($0) })
+        case .event(let id, let event):
+            return Self.object("event", id, receivedAt, message: MessageCodec.encode(event))
+        case .unheard, .refused, .publishRefused, .badMessage, .connection:
             return nil
         }
+    }
+
+    /// The members of a message behind those that say what it is about; without a message those alone.
+    private static func object(
+        _ event: String, _ id: TrackableID, _ receivedAt: UnixTime, message: [UInt8]?
+    ) -> String {
+        let head = Self.object(event, id, receivedAt) { _ in }
+        guard let message else { return head }
+        return head.dropLast(2) + "," + String(decoding: message, as: UTF8.self).dropFirst() + "\n"
     }
 
     private static func object(
@@ -137,26 +154,24 @@ struct WatchPrinter {
         String(decoding: LocationCodec.encodeFeature(point), as: UTF8.self)
     }
 
-    /// A GeoJSON text sequence: a record separator before each text (RFC 8142).
-    private func sequence(_ id: TrackableID, _ point: Location) -> String {
-        "\u{1E}{\"id\":\(Self.quoted(id.rawValue)),\(Self.feature(point).dropFirst())\n"
+    /// The members of a GeoJSON text sequence (RFC 8142): positions, events and trips.
+    private func features(_ event: SubscriberEvent) -> [String] {
+        switch event {
+        case .trip(let id, let trip?): [Self.feature(id, trip)]
+        case .event(let id, let event): [Self.feature(id, event)]
+        default:
+            self.points(event).map { id, point, _, _ in
+                "{\"id\":\(Self.quoted(id.rawValue)),\(Self.feature(point).dropFirst())"
+            }
+        }
     }
 
-    private func csv(
-        _ id: TrackableID, _ point: Location, _ isSkipped: Bool, _ isLate: Bool, _ receivedAt: UnixTime
-    ) -> String {
-        let name =
-            id.rawValue.contains { ",\"\n\r".contains($0) }
-            ? "\"\(id.rawValue.replacing("\"", with: "\"\""))\"" : id.rawValue
-        let numbers = [point.altitude, point.accuracyHorizontal, point.speed, point.bearing, point.batteryLevel]
-        let fields =
-            [name, TimeText.rfc3339(point.time), "\(point.coordinate.latitude)", "\(point.coordinate.longitude)"]
-            + numbers.map { $0.map { "\($0)" } ?? "" }
-            + [
-                point.stream?.rawValue ?? "", point.seq.map { "\($0)" } ?? "", "\(isSkipped)", "\(isLate)",
-                TimeText.rfc3339(receivedAt),
-            ]
-        return fields.joined(separator: ",") + "\n"
+    private func rows(_ event: SubscriberEvent) -> [(TrackableID, WatchRow)] {
+        switch event {
+        case .trip(let id, let trip?): [(id, WatchRow(trip))]
+        case .event(let id, let event): [(id, WatchRow(event))]
+        default: self.points(event).map { ($0, WatchRow($1, isSkipped: $2, isLate: $3)) }
+        }
     }
 
     /// A JSON string.

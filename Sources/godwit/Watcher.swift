@@ -93,6 +93,11 @@ struct Watcher: Sendable {
         var refused: Set<String> = []
         for await event in events {
             guard !self.isOver(event, ending, &refused) else { return }
+            if case .unheard(let id) = event {
+                self.logger.warning(
+                    "nothing was heard of it yet: nobody published it, or this user may not read it",
+                    metadata: ["trackable": "\(id)"])
+            }
             if let text = printer.text(event, receivedAt: TimeText.now) { try await output.write(text) }
             if case .location = event { left -= 1 }
             if left == 0 { return }

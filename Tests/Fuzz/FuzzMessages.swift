@@ -10,7 +10,12 @@ func fuzzMessages(_ bytes: [UInt8]) {
     }
     if let value = try? MessageCodec.decodeLiveness(bytes) { _ = MessageCodec.encode(value) }
     if let value = try? MessageCodec.decodePresence(bytes) { _ = MessageCodec.encode(value) }
-    if let value = try? MessageCodec.decodeEvent(bytes) { _ = MessageCodec.encode(value) }
+    if let value = try? MessageCodec.decodeEvent(bytes) {
+        precondition((try? MessageCodec.decodeEvent(MessageCodec.encode(value))) == value)
+    }
+    if let value = try? MessageCodec.decodeTrip(bytes) {
+        precondition((try? MessageCodec.decodeTrip(MessageCodec.encode(value))) == value)
+    }
     if let value = try? NextBillionLocation(decoding: bytes) {
         precondition((try? NextBillionLocation(decoding: value.encoded)) != nil)
     }

@@ -1,4 +1,5 @@
 import Foundation
+import GodwitOptions
 import Testing
 import TrackingCore
 import TrackingSubscriber
@@ -46,7 +47,9 @@ import TrackingSubscriber
         let line = try #require(self.lines(.csv, try self.update()).first)
         #expect(
             line.split(separator: ",", omittingEmptySubsequences: false).count == header.split(separator: ",").count)
-        #expect(line.hasPrefix("van-7,2023-11-14T22:13:23.000Z,52.5,-8.25,,,12.5,359.25,,k3,3,false,false,"))
+        #expect(
+            line == "van-7,2023-11-14T22:13:23.000Z,52.5,-8.25,,,12.5,359.25,,k3,3,false,false,"
+                + "\(TimeText.rfc3339(self.now)),location,,,,,,")
         #expect(self.lines(.csv, try self.update("a,\"b")).first?.hasPrefix("\"a,\"\"b\",") == true)
         #expect(self.lines(.csv, .state(try TrackableID("van"), .online, nil)).isEmpty)
     }
@@ -86,7 +89,138 @@ import TrackingSubscriber
         #expect(self.lines(.json, .connection(nil)).isEmpty)
     }
 
+    // MARK: - Trips and events
+
+    private func trip(_ state: Trip.State = .active, mode: String = "bicycle") throws -> Trip {
+        var trip = Trip(
+            id: "t1", mode: mode, start: UnixTime(1_700_000_000), stream: try #require(StreamID("k3")), seq: 4)
+        (trip.state, trip.distance, trip.duration) = (state, 1_240, 3_905)
+        (trip.startLocation, trip.lastLocation) = (try self.point(1), try self.point(3))
+        if state == .ended { (trip.end, trip.endedBy) = (UnixTime(1_700_003_905), .user) }
+        return trip
+    }
+
+    private func event(
+        _ kind: String = "LOW_BATTERY", _ detail: [String: TrackingEvent.DetailValue] = ["level": .number(0.09)],
+        at location: Location? = nil
+    ) throws -> TrackingEvent {
+        TrackingEvent(
+            id: "e1", stream: try #require(StreamID("k3")), seq: 5, time: UnixTime(1_700_000_005),
+            kind: .init(rawValue: kind), detail: detail, location: location)
+    }
+
+    private func object(_ text: String?) throws -> [String: Any] {
+        let line = try #require(text)
+        return try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+    }
+
+    @Test func aTripOrAnEventIsALineOfText() throws {
+        let van = try TrackableID("van-7")
+        func text(_ event: SubscriberEvent) -> String? {
+            self.lines(.text, event).first.map { String($0.dropFirst(TimeText.local(self.now).count + 1)) }
+        }
+        #expect(text(.trip(van, try self.trip())) == "van-7 trip ACTIVE bicycle 1.2 km 1:05:05")
+        #expect(text(.trip(van, try self.trip(.ended))) == "van-7 trip ENDED bicycle 1.2 km 1:05:05 (user)")
+        #expect(text(.trip(van, nil)) == "van-7 trip unknown")
+        #expect(text(.event(van, try self.event())) == #"van-7 event LOW_BATTERY {"level":0.09}"#)
+        #expect(
+            text(.event(van, try self.event("ZONE", [:], at: self.point(1))))
+                == "van-7 event ZONE at 52.500000,-8.250000")
+    }
+
+    @Test func whatStrangersWriteStaysOnItsLine() throws {
+        let van = try TrackableID("van-7")
+        let nasty = "a\r\nb\u{1B}[2J\u{9B}c\u{2028}"
+        let long = ["x": TrackingEvent.DetailValue.text(String(repeating: "\u{2028}y", count: 60_000))]
+        let events: [SubscriberEvent] = [
+            .trip(van, try self.trip(mode: nasty)), .event(van, try self.event(nasty, long)),
+        ]
+        for event in events {
+            #expect(self.lines(.text, event).count == 1 && self.lines(.text, event)[0].count < 300)
+            #expect(self.lines(.text, event)[0].unicodeScalars.allSatisfy { $0.properties.generalCategory != .control })
+            #expect(self.lines(.json, event).count == 1)
+            var table = LiveTable(hasColour: false)
+            table.happened(event)
+            let drawn = table.lines(width: 500, height: 30, now: self.now) { _ in nil }
+            #expect(drawn.allSatisfy { $0.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control } })
+        }
+        var endless = try self.trip()
+        (endless.distance, endless.duration) = (.greatestFiniteMagnitude, .greatestFiniteMagnitude)
+        for format in WatchFormat.allCases { #expect(!self.lines(format, .trip(van, endless)).isEmpty) }
+    }
+
+    @Test func jsonHasTheMembersOfTheMessage() throws {
+        let van = try TrackableID("van-7")
+        let trip = try self.object(self.lines(.json, .trip(van, try self.trip())).first)
+        #expect(trip["event"] as? String == "trip" && trip["trackable"] as? String == "van-7")
+        #expect(trip["tripId"] as? String == "t1" && trip["state"] as? String == "ACTIVE")
+        #expect((trip["currentLocation"] as? [String: Any])?["type"] as? String == "Feature")
+        let event = try self.object(self.lines(.json, .event(van, try self.event())).first)
+        #expect(event["event"] as? String == "event" && event["kind"] as? String == "LOW_BATTERY")
+        #expect((event["detail"] as? [String: Any])?["level"] as? Double == 0.09)
+        let cleared = try self.object(self.lines(.json, .trip(van, nil)).first)
+        #expect(Set(cleared.keys) == ["event", "trackable", "receivedAt"])
+    }
+
+    @Test func geojsonHasAFeatureWhereverItIs() throws {
+        let van = try TrackableID("van-7")
+        func feature(_ event: SubscriberEvent) throws -> (feature: [String: Any], properties: [String: Any]) {
+            let text = try #require(self.lines(.geojson, event).first)
+            #expect(text.first == "\u{1E}")
+            let feature = try self.object(String(text.dropFirst()))
+            #expect(feature["type"] as? String == "Feature" && feature["id"] as? String == "van-7")
+            return (feature, try #require(feature["properties"] as? [String: Any]))
+        }
+        let trip = try feature(.trip(van, try self.trip(.ended)))
+        #expect((trip.feature["geometry"] as? [String: Any])?["coordinates"] as? [Double] == [-8.25, 52.5])
+        #expect(trip.properties["event"] as? String == "trip" && trip.properties["distance"] as? Double == 1_240)
+        let event = try feature(.event(van, try self.event()))
+        #expect(event.feature["geometry"] is NSNull)
+        #expect(event.properties["event"] as? String == "event" && event.properties["id"] as? String == "e1")
+        #expect(self.lines(.geojson, .trip(van, nil)).isEmpty)
+    }
+
+    @Test func csvHasItsOwnColumnsForThem() throws {
+        let van = try TrackableID("van-7")
+        let received = TimeText.rfc3339(self.now)
+        #expect(
+            self.lines(.csv, .trip(van, try self.trip())) == [
+                "van-7,2023-11-14T22:13:23.000Z,52.5,-8.25,,,12.5,359.25,,k3,4,,,\(received),"
+                    + "trip,ACTIVE,t1,bicycle,1240.0,3905.0,"
+            ])
+        #expect(
+            self.lines(.csv, .event(van, try self.event())) == [
+                "van-7,2023-11-14T22:13:25.000Z,,,,,,,,k3,5,,,\(received),"
+                    + #"event,LOW_BATTERY,,,,,"{""level"":0.09}""#
+            ])
+        let started = try self.event("TRIP_STARTED", ["tripId": .text("t1")])
+        #expect(self.lines(.csv, .event(van, started)).first?.contains(",TRIP_STARTED,t1,") == true)
+        #expect(self.lines(.csv, .trip(van, nil)).isEmpty)
+    }
+
     // MARK: - The live table
+
+    @Test func theTableHasTheTripUnderWayAndTheLastEvents() throws {
+        let van = try TrackableID("van-7")
+        var table = try self.table()
+        table.happened(.trip(van, try self.trip()))
+        for number in 1...9 { table.happened(.event(van, try self.event("KIND_\(number)", [:]))) }
+        let high = table.lines(width: 200, height: 40, now: self.now) { _ in nil }
+        #expect(high[1].contains("bicycle 1.2 km 1:05:05"))
+        let time = TimeText.local(UnixTime(1_700_000_005))
+        #expect(high[2...].dropLast() == [""] + (5...9).map { "\(time) van-7 KIND_\($0)" })
+        let low = table.lines(width: 200, height: 12, now: self.now) { _ in nil }
+        #expect(low[2...].dropLast() == [""] + (8...9).map { "\(time) van-7 KIND_\($0)" })
+        table.happened(.trip(van, try self.trip(.ended)))
+        #expect(!table.lines(width: 200, height: 40, now: self.now) { _ in nil }[1].contains("bicycle"))
+    }
+
+    @Test func whatIsNotHeardOfSaysSo() throws {
+        var table = LiveTable(hasColour: false)
+        table.happened(.state(try TrackableID("van-7"), .offline, nil))
+        table.happened(.unheard(try TrackableID("van-7")))
+        #expect(table.lines(width: 200, height: 30, now: self.now) { _ in nil }[1].contains("nothing heard yet"))
+    }
 
     private func table(colour: Bool = false) throws -> LiveTable {
         var table = LiveTable(hasColour: colour)
@@ -105,7 +239,8 @@ import TrackingSubscriber
 
     @Test func aRowHasEverythingThatIsKnown() throws {
         let lines = try self.table().lines(width: 200, height: 30, now: self.now) { _ in .seconds(3) }
-        #expect(self.words(lines[0]) == self.words("trackable state position speed bearing age resolution next due"))
+        let head = "trackable state position speed bearing age resolution next due trip"
+        #expect(self.words(lines[0]) == self.words(head))
         #expect(
             self.words(lines[1]) == self.words("van-7 ONLINE 52.50000 -8.25000 45.0 km/h 359° 7 s HIGH/1000/2 3 s"))
         #expect(lines.last == "connected; asking nothing; + finer, - coarser, 0 none, q quit")

@@ -106,6 +106,23 @@ struct SubscriberConversation {
             "van", String(decoding: try LocationCodec.encode(update), as: UTF8.self), retained: retained)
     }
 
+    mutating func trip(
+        _ seq: Int, of stream: String = "one", _ state: String = "ACTIVE", retained: Bool = false
+    ) -> [String] {
+        let end = state == "ENDED" ? #","end":60"# : ""
+        return self.hear(
+            "van/trip",
+            #"{"tripId":"t1","mode":"bicycle","state":"\#(state)","start":1\#(end),"distance":9,"duration":59,"#
+                + #""stream":"\#(stream)","seq":\#(seq)}"#,
+            retained: retained)
+    }
+
+    mutating func event(_ seq: Int, of stream: String = "one", _ kind: String = "LOW_BATTERY") -> [String] {
+        self.hear(
+            "van/event",
+            #"{"id":"e\#(seq)","stream":"\#(stream)","seq":\#(seq),"time":5,"kind":"\#(kind)","detail":{}}"#)
+    }
+
     mutating func wait(_ duration: Duration) -> [String] {
         let end = self.now.advanced(by: duration)
         var answers: [String] = []
@@ -129,6 +146,10 @@ struct SubscriberConversation {
         case .tell(.presence(let id, let presence)): return ["\(id) publisher \(presence.status.rawValue)"]
         case .tell(.resolution(let id, let resolution)):
             return ["\(id) every \(resolution.map { "\($0.resolution.desiredInterval)" } ?? "?")"]
+        case .tell(.trip(let id, let trip)):
+            return ["\(id) trip \(trip.map { "\($0.id) \($0.state.rawValue) #\($0.seq)" } ?? "cleared")"]
+        case .tell(.event(let id, let event)): return ["\(id) event \(event.kind.rawValue) #\(event.seq)"]
+        case .tell(.unheard(let id)): return ["\(id) unheard"]
         case .tell(.refused(let id, let error)): return ["refused \(id?.rawValue ?? "everything") (\(error.code))"]
         case .tell(.publishRefused(let topic, let error)): return ["may not write \(topic) (\(error.code))"]
         case .tell(.badMessage(let topic, _)): return ["bad message on \(topic)"]

@@ -17,7 +17,8 @@ import TrackingCore
         #expect(first == ["van publisher UNKNOWN", "van is OFFLINE"])
         #expect(
             talk.connect(0) == [
-                "connected", "subscribe _clients/w1", "subscribe van/publisher/+ van/resolution van _clients/w1",
+                "connected", "subscribe _clients/w1",
+                "subscribe van/publisher/+ van/resolution van van/trip van/event _clients/w1",
             ])
         #expect(
             talk.granted() == [
@@ -226,9 +227,92 @@ import TrackingCore
             ])
     }
 
+    // MARK: - Trips and events
+
+    @Test func aLateJoinerGetsTheTripUnderWayAtOnceAndEachVersionOnce() throws {
+        var talk = try SubscriberConversation()
+        _ = talk.happened(.watch(try TrackableID("van"), nil))
+        _ = talk.connect(0)
+        #expect(talk.trip(3, retained: true) == ["van trip t1 ACTIVE #3"])
+        _ = talk.granted()
+        _ = talk.lose()
+        _ = talk.connect(1)
+        #expect(talk.trip(3, retained: true) == [])
+        #expect(talk.trip(7, "ENDED") == ["van trip t1 ENDED #7"])
+        #expect(talk.trip(5) == [], "an older version is not the trip's current one")
+        #expect(talk.trip(1, of: "two") == ["van trip t1 ACTIVE #1"], "a new stream counts anew")
+    }
+
+    @Test func aTripThatIsClearedIsToldOnce() throws {
+        var talk = try SubscriberConversation.online()
+        #expect(talk.hear("van/trip", "") == [])
+        _ = talk.trip(3)
+        #expect(talk.hear("van/trip", "") == ["van trip cleared"])
+        #expect(talk.hear("van/trip", "") == [])
+    }
+
+    @Test func anEventIsToldOnceWhoeverItIsFrom() throws {
+        var talk = try SubscriberConversation.online()
+        #expect(talk.event(4) == ["van event LOW_BATTERY #4"])
+        #expect(talk.event(4) == [])
+        #expect(talk.event(2) == ["van event LOW_BATTERY #2"])
+        // The publisher that lost the trackable says so.
+        #expect(talk.event(4, of: "two", "COLLISION") == ["van event COLLISION #4"])
+        #expect(talk.hear("van/event", "") == [])
+    }
+
+    @Test func whatIsRememberedOfEventsIsBounded() throws {
+        var talk = try SubscriberConversation.online()
+        for seq in 1...1_000 { #expect(talk.event(seq).count == 1) }
+        #expect(talk.event(1_000 - WatchedAsset.maximumToldEvents + 1) == [])
+        #expect(talk.event(1).count == 1)
+    }
+
+    @Test func aTripShowsWhatIsNotWatchedByName() throws {
+        var talk = try SubscriberConversation { $0.watchesAll = true }
+        #expect(talk.connect(0).last == "subscribe +/publisher/+ +/resolution + +/trip +/event _clients/w1")
+        #expect(talk.trip(3, retained: true) == ["van publisher UNKNOWN", "van is OFFLINE", "van trip t1 ACTIVE #3"])
+        #expect(talk.event(4) == ["van event LOW_BATTERY #4"])
+    }
+
+    // MARK: - What is never heard of
+
+    @Test func aTrackableThatIsNotHeardOfIsToldOnce() throws {
+        var talk = try SubscriberConversation { $0.isSilent = true }
+        _ = talk.happened(.watch(try TrackableID("van"), nil))
+        _ = talk.happened(.watch(try TrackableID("bike"), nil))
+        _ = talk.connect(0)
+        _ = talk.publisher("d1", "a", since: 1, stream: "one", retained: true)
+        _ = talk.granted()
+        #expect(!talk.wait(.milliseconds(9_900)).contains("bike unheard"))
+        let said = talk.wait(.milliseconds(100))
+        #expect(said.contains("bike unheard") && !said.contains("van unheard"))
+        _ = talk.lose()
+        _ = talk.connect(1)
+        _ = talk.granted()
+        #expect(!talk.wait(.seconds(30)).contains { $0.hasSuffix("unheard") })
+    }
+
+    @Test func aRefusalIsNotToldAsSilence() throws {
+        var talk = try SubscriberConversation()
+        _ = talk.happened(.watch(try TrackableID("van"), nil))
+        _ = talk.connect(0)
+        _ = talk.granted(refusing: TrackingError(.notAuthorized, "no"))
+        #expect(!talk.wait(.seconds(30)).contains("van unheard"))
+        _ = talk.granted()
+        #expect(talk.wait(.seconds(10)).contains("van unheard"))
+        // What is not watched any more is not missed.
+        _ = talk.happened(.watch(try TrackableID("bike"), nil))
+        _ = talk.granted()
+        _ = talk.happened(.unwatch(try TrackableID("bike")))
+        #expect(!talk.wait(.seconds(30)).contains("bike unheard"))
+    }
+
     // MARK: - Garbage
 
-    @Test(arguments: ["van", "van/publisher/d1", "van/resolution", "_clients/d1", "_clients/w1"])
+    @Test(arguments: [
+        "van", "van/publisher/d1", "van/resolution", "van/trip", "van/event", "_clients/d1", "_clients/w1",
+    ])
     func garbageIsCountedAndSkipped(topic: String) throws {
         var talk = try SubscriberConversation.online()
         let garbage = ["{", "null", "[]", "\u{0}", #"{"location":5}"#, #"{"session":5,"type":"MAYOR"}"#]
@@ -301,11 +385,13 @@ import TrackingCore
         #expect(talk.wait(.seconds(1)).contains { $0.hasPrefix("subscribe +") })
     }
 
-    @Test func aRawLaneThatIsRefusedIsDoneWithout() throws {
+    @Test(arguments: ["tracking/van/raw", "tracking/van/trip", "tracking/van/event"])
+    func whatIsNotNeededAndRefusedIsDoneWithout(lane: String) throws {
         var talk = try SubscriberConversation { $0.wantsRaw = true }
         _ = talk.happened(.watch(try TrackableID("van"), nil))
-        #expect(talk.connect(0).last == "subscribe van/publisher/+ van/resolution van van/raw _clients/w1")
-        #expect(talk.granted(refusingOnly: "tracking/van/raw").contains("van publisher ABSENT"))
+        let filters = "van/publisher/+ van/resolution van van/raw van/trip van/event"
+        #expect(talk.connect(0).last == "subscribe \(filters) _clients/w1")
+        #expect(talk.granted(refusingOnly: lane).contains("van publisher ABSENT"))
     }
 
     // MARK: - The own liveness

@@ -155,6 +155,10 @@ public enum TopicFilter: Hashable, Sendable {
     case everyPublisher
     /// The resolution in force of every trackable.
     case everyResolution
+    /// The trip of every trackable.
+    case everyTrip
+    /// What happens to every trackable.
+    case everyEvent
     /// Everything beneath the root.
     case all
 }
@@ -172,6 +176,8 @@ extension TopicRoot {
         case .everyRaw: "\(self.path)/+/raw"
         case .everyPublisher: "\(self.path)/+/publisher/+"
         case .everyResolution: "\(self.path)/+/resolution"
+        case .everyTrip: "\(self.path)/+/trip"
+        case .everyEvent: "\(self.path)/+/event"
         case .all: "\(self.path)/#"
         }
     }

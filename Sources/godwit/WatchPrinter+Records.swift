@@ -1,0 +1,67 @@
+import GodwitOptions
+import TrackingCore
+
+/// Trips and events as text.
+extension WatchPrinter {
+    /// How many characters of an event's detail people are shown.
+    private static let longestDetail = 200
+
+    /// Mode, way and time of a trip: `bicycle 1.2 km 0:05:05`.
+    static func describe(_ trip: Trip, _ units: DisplayUnits) -> String {
+        let seconds = Int(min(trip.duration, 1e9).rounded())
+        let parts = [seconds / 60 % 60, seconds % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
+        let way = units.distance(Meters(trip.distance))
+        return "\(trip.mode.printable) \(way) \(seconds / 3600):\(parts.joined(separator: ":"))"
+    }
+
+    /// Kind and detail of an event, on one line, the detail cut.
+    static func describe(_ event: TrackingEvent) -> String {
+        guard !event.detail.isEmpty else { return event.kind.rawValue.printable }
+        let detail = self.detail(event)
+        let shown = detail.prefix(self.longestDetail)
+        let rest = shown.endIndex == detail.endIndex ? "" : "…"
+        return "\(event.kind.rawValue.printable) \(String(shown).printable)\(rest)"
+    }
+
+    /// The detail of an event as JSON.
+    static func detail(_ event: TrackingEvent) -> String {
+        String(decoding: JSONValue.object(event.detail).json, as: UTF8.self)
+    }
+
+    /// A trip as a Feature: where it is or ended, and the members of the message that are no places.
+    static func feature(_ id: TrackableID, _ trip: Trip) -> String {
+        var rest = trip
+        (rest.startLocation, rest.lastLocation) = (nil, nil)
+        return self.feature(id, trip.lastLocation, "trip", MessageCodec.encode(rest))
+    }
+
+    /// An event as a Feature: where it happened, and the other members of the message.
+    static func feature(_ id: TrackableID, _ event: TrackingEvent) -> String {
+        var rest = event
+        rest.location = nil
+        return self.feature(id, event.location, "event", MessageCodec.encode(rest))
+    }
+
+    private static func feature(_ id: TrackableID, _ place: Location?, _ name: String, _ message: [UInt8]) -> String {
+        let numbers = [place?.coordinate.longitude, place?.coordinate.latitude, place?.altitude].compactMap(\.self)
+        let geometry =
+            place == nil ? "null" : "{\"type\":\"Point\",\"coordinates\":\(numbers)}"
+        let members = String(decoding: message, as: UTF8.self).dropFirst()
+        return "{\"id\":\(self.quoted(id.rawValue)),\"type\":\"Feature\",\"geometry\":\(geometry),"
+            + "\"properties\":{\"event\":\"\(name)\",\(members)}"
+    }
+}
+
+extension String {
+    /// Without what could move the cursor or begin a line: others say what a trip's mode is, or an event's kind.
+    var printable: String {
+        var text = ""
+        for scalar in self.unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .lineSeparator, .paragraphSeparator: text.append("?")
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+}
