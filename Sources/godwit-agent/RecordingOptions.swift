@@ -28,7 +28,8 @@ struct RecordingOptions: ParsableArguments {
     var batchWindow = "20"
 
     @Option(
-        help: ArgumentHelp("Whether positions go out live; off records them, and sends batches only.", valueName: "on|off"))
+        help: ArgumentHelp(
+            "Whether positions go out live; off records them, and sends batches only.", valueName: "on|off"))
     var live = Switch.on
 
     @Option(
