@@ -95,8 +95,9 @@ extension PublisherStateMachine {
         self.eventsAskedFor = 0
         for (place, (id, event)) in zip(self.unsentOwners, self.unsentEvents).enumerated() {
             guard let asset = self.assets[id] else { continue }
-            // What ended a trackable is told as well; nothing is before it is in the log.
-            if place < asked, event.seq <= asset.written, asset.isSending || asset.failure != nil {
+            // An answer was asked for. What ended a trackable is told as well; nothing is before it is in the log.
+            let isAskedFor = place < asked || event.kind == .command
+            if isAskedFor, event.seq <= asset.written, asset.isSending || asset.failure != nil {
                 actions.append(self.publish(.event(id), MessageCodec.encode(event)))
             } else {
                 kept.append((id, event))

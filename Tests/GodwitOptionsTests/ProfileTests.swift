@@ -32,23 +32,6 @@ private let othersOptions: Set = ["default-resolution", "batch-size", "batch-win
         return try #require(try Device.parseAsRoot(merged) as? Device)
     }
 
-    /// Sets each profile and prints its keys; those are the keys that the page lists, and options of the command.
-    @Test(arguments: Profile.allCases) func aProfileSetsTheKeysOfThePage(profile: Profile) throws {
-        let merged = try LayeredArguments.merge(
-            ["--profile", profile.rawValue], environment: [:], for: Device.self)
-        let set = merged.filter { $0.hasPrefix("--") && $0 != "--profile" }.sorted()
-        print("profile \(profile.rawValue): \(set.map { String($0.dropFirst(2)) }.joined(separator: " "))")
-        #expect(set == profile.keys.map { "--\($0.name)=\($0.value)" })
-        #expect(profile.keys.map(\.name) == profile.keys.map(\.name).sorted())
-
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let page = try String(contentsOf: root.appending(path: "docs/capture.md"), encoding: .utf8)
-        let row = try #require(page.split(separator: "\n").first { $0.hasPrefix("| `\(profile.rawValue)` |") })
-        let listed = row.matches(of: #/`([a-z-]+): ([^`]+)`/#).map { "--\($0.1)=\($0.2)" }
-        #expect(listed == set)
-    }
-
     @Test(arguments: [
         (Profile.highResolution, "MAXIMUM/1000/0", TrackingMode.active), (.batterySaving, "LOW/120000/200", .passive),
         (.overland, "BALANCED/1000/0", .custom), (.nextbillion, "HIGH/1000/0", .active),

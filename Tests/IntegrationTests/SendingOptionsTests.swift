@@ -1,0 +1,350 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What becomes of positions and events by the agent's options, from its input to the wire.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct SendingOptionsTests {
+    /// A broker, who listens to it, and a folder of the test's own.
+    private final class Stage: Sendable {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-sending-\(UUID().uuidString)")
+        let broker: MosquittoProcess
+        let tap: WireTap
+
+        init() async throws {
+            try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
+            self.broker = try await MosquittoProcess.start()
+            self.tap = try await WireTap.listen(to: self.broker)
+        }
+
+        deinit { try? FileManager.default.removeItem(at: self.folder) }
+
+        func file(_ name: String, _ text: String) throws -> String {
+            let file = self.folder.appending(path: name)
+            try text.write(to: file, atomically: true, encoding: .utf8)
+            return file.path()
+        }
+
+        /// An agent that takes in every fix and asks for no other.
+        func agent(
+            _ more: [String], environment: [String: String] = [:], input: String = "/dev/null"
+        ) throws -> RunningProgram {
+            try Programs.start(
+                "godwit-agent",
+                [
+                    "run", "--trackable", "van", "--broker", self.broker.url, "--default-resolution", "HIGH/0/0",
+                    "--sensor-resolution", "HIGH/0/0",
+                ] + (more.contains("--battery") ? more : more + ["--battery", "none"]),
+                environment: environment, input: input)
+        }
+    }
+
+    /// A way of `count` seconds northward at 20 m/s; `more` are further properties of each.
+    private func way(_ count: Int, _ more: (Int) -> String = { _ in "" }) -> String {
+        (0..<count).map { second in
+            "{\"type\":\"Feature\",\"geometry\":{\"type\":\"Point\",\"coordinates\":"
+                + "[18.4,\(52 + Double(second) * 20 / 111_195)]},"
+                + "\"properties\":{\"time\":\(1_700_000_000 + second)\(more(second))}}"
+        }.joined(separator: "\n") + "\n"
+    }
+
+    /// The numbers that the agent said it had written.
+    private func logged(_ agent: RunningProgram) -> Set<Int> {
+        Set(
+            agent.errors.matches(of: #/seqs=([0-9\- ]+?) stream=/#).flatMap { match in
+                match.1.split(separator: " ").flatMap { range -> [Int] in
+                    let bounds = range.split(separator: "-").compactMap { Int($0) }
+                    return bounds.isEmpty ? [] : Array(bounds[0]...bounds[bounds.count - 1])
+                }
+            })
+    }
+
+    /// The numbers of all points that came on either lane.
+    private func arrived(_ tap: WireTap) -> Set<Int> {
+        Set(tap.points(of: "van").compactMap(WireTap.seq))
+    }
+
+    // MARK: - When
+
+    @Test func sendingWaitsForTheWayAndRecordingDoesNot() async throws {
+        let stage = try await Stage()
+        let drive = try stage.file("drive.jsonl", self.way(120))
+        let agent = try stage.agent([
+            "--source", "jsonl:\(drive)", "--speed", "20", "--defer", "490", "--batch-window", "0.1",
+        ])
+        #expect(try await agent.result(within: .seconds(60)).code == 0)
+        try await stage.tap.wait { self.arrived($0) == Set(1...120) }
+        let updates = stage.tap.updates(of: "van").map(\.seq)
+        // 25 fixes are 500 m; the last position goes at the end.
+        #expect((5...7).contains(updates.count) && updates.first == 1 && updates.last == 120, "\(updates)")
+        for (one, next) in zip(updates, updates.dropFirst()).dropLast() { #expect(next - one >= 20, "\(updates)") }
+    }
+
+    @Test func whatIsHeldBackIsInTheLogAtOnceAndGoesAtTheEnd() async throws {
+        let stage = try await Stage()
+        let drive = try stage.file("drive.jsonl", self.way(4_000))
+        let agent = try stage.agent([
+            "--source", "jsonl:\(drive)", "--speed", "20", "--defer", "1000000", "--batch-window", "0.1",
+            "--log-level", "trace",
+        ])
+        try await agent.wait(within: .seconds(40)) { _ in self.logged(agent).count >= 60 }
+        #expect(stage.tap.updates(of: "van").map(\.seq).filter { $0 > 5 } == [])
+        #expect(stage.tap.batched(of: "van").compactMap(WireTap.seq).filter { $0 > 5 } == [])
+        #expect(try await agent.end().code == 0)
+        try await stage.tap.wait { self.arrived($0).isSuperset(of: self.logged(agent)) }
+    }
+
+    @Test func withoutTheLiveLaneBatchesBringEverything() async throws {
+        let stage = try await Stage()
+        let watch = try Programs.start("godwit", ["watch", "--broker", stage.broker.url, "--format", "json", "van"])
+        let drive = try stage.file("drive.jsonl", self.way(120))
+        let agent = try stage.agent([
+            "--source", "jsonl:\(drive)", "--speed", "20", "--live", "off", "--batch-window", "0.5",
+            "--automatic-trips", "car", "--pause-after", "20",
+        ])
+        try await watch.wait(within: .seconds(30)) { $0.contains(#""state":"ONLINE""#) }
+        #expect(try await agent.result(within: .seconds(60)).code == 0)
+        try await stage.tap.wait { Set($0.batched(of: "van").compactMap(WireTap.seq)).count == 120 }
+        #expect(stage.tap.messages(on: "van").isEmpty)
+        #expect(stage.tap.messages(on: "van/trip").isEmpty)
+        let states = stage.tap.messages(on: "van/resolution").compactMap { $0.json["state"] as? String }
+        #expect(states.contains("ONLINE"), "\(states)")
+        #expect(stage.tap.messages(on: "van/resolution").allSatisfy { $0.json["maximumSilence"] as? Int == 0 })
+        #expect(!watch.output.contains(#""event":"location""#))
+        try await watch.end()
+    }
+
+    @Test func withoutAWindowNothingGoesByItself() async throws {
+        let stage = try await Stage()
+        let drive = try stage.file("drive.jsonl", self.way(60))
+        let agent = try stage.agent([
+            "--source", "jsonl:\(drive)", "--speed", "20", "--batch-window", "off", "--tracking-stats",
+            "--log-level", "trace",
+        ])
+        #expect(try await agent.result(within: .seconds(60)).code == 0)
+        // 60 points, STARTED and STOPPING.
+        #expect(self.logged(agent) == Set(1...62))
+        // The presence came and went.
+        try await stage.tap.wait { tap in
+            tap.messages.last { $0.topic.hasPrefix("tracking/van/publisher/") }?.payload == ""
+        }
+        for topic in ["van", "van/event", "van/trip", "van/history"] {
+            #expect(stage.tap.messages(on: topic).isEmpty, "\(topic)")
+        }
+    }
+
+    @Test func rawPositionsWithoutALiveLaneAreAContradiction() async throws {
+        let result = try await Programs.run(
+            "godwit-agent", ["run", "--trackable", "van", "--source", "simulate:", "--raw", "--live", "off"])
+        #expect(result.code == 64 && result.errors.contains("--live off"), "\(result.errors)")
+    }
+
+    // MARK: - Which
+
+    private static func isMock(_ feature: [String: Any]) -> Bool {
+        Self.extra(feature)["mock"] as? Bool == true
+    }
+
+    @Test(arguments: ["mark", "reject"]) func mockPositionsAreMarkedOrRejected(policy: String) async throws {
+        let stage = try await Stage()
+        let text = self.way(30) { $0 % 3 == 0 ? #","extra":{"mock":true,"of":"me"}"# : "" }
+        let input = try stage.file("drive.jsonl", text)
+        let agent = try stage.agent(["--source", "jsonl:-", "--mock", policy], input: input)
+        #expect(try await agent.result(within: .seconds(60)).code == 0)
+        try await stage.tap.wait { self.arrived($0).count == (policy == "mark" ? 30 : 20) }
+        // A live receiver's too: this one says that it makes up what it tells.
+        let receiver = try LineServer(welcome: "")
+        let nmea = try stage.agent([
+            "--trackable", "sim", "--source", "nmea:tcp://127.0.0.1:\(receiver.port)", "--mock", policy,
+            "--tracking-stats",
+        ])
+        try await stage.tap.wait { !$0.events("STARTED", of: "sim").isEmpty && receiver.openConnections == 1 }
+        for second in 0..<5 {
+            let fix = Fix.invented(second, start: Fix.recently)
+            receiver.send(fix.sentences.replacing(",1,09,", with: ",8,09,").withChecksums)
+        }
+        receiver.send(Fix.invented(9, start: Fix.recently).sentences)
+        receiver.send(Fix.invented(10, start: Fix.recently).sentences)
+        try await stage.tap.wait { $0.points(of: "sim").contains { !Self.isMock($0) } }
+        #expect(stage.tap.points(of: "sim").contains(where: Self.isMock) == (policy == "mark"))
+        try await nmea.end()
+    }
+
+    @Test(arguments: [
+        ("only", [], [1, 26, 51, 76, 101]),
+        ("200", ["--minimum-time", "60"], Array(stride(from: 1, through: 120, by: 10))),
+    ])
+    func significantChangesAreRecorded(value: String, more: [String], expected: [Int]) async throws {
+        let stage = try await Stage()
+        let input = try stage.file("drive.jsonl", self.way(120))
+        // A little more than the step: what rounding leaves of 200 m is less.
+        let agent = try stage.agent(
+            ["--source", "jsonl:-", "--significant-change", value == "only" ? value : "199"] + more, input: input)
+        #expect(try await agent.result(within: .seconds(60)).code == 0)
+        try await stage.tap.wait { self.arrived($0).count == expected.count }
+        let times = stage.tap.points(of: "van").compactMap { WireTap.properties($0)["time"] as? Double }
+        #expect(Set(times.map { Int($0) - 1_700_000_000 + 1 }) == Set(expected))
+    }
+
+    @Test func statisticsRideAlongAndTheLifeOfTheAgentIsTold() async throws {
+        let stage = try await Stage()
+        let input = try stage.file("drive.jsonl", self.way(5))
+        let agent = try stage.agent(
+            [
+                "--source", "jsonl:-", "--tracking-stats", "--activity", "automotive", "--desired-accuracy", "100",
+                "--pause", "on", "--significant-change", "700", "--defer", "30",
+            ], input: input)
+        #expect(try await agent.result(within: .seconds(60)).code == 0)
+        try await stage.tap.wait { !$0.events("STOPPING", of: "van").isEmpty && self.arrived($0).count == 5 }
+        #expect(stage.tap.events("STARTED", of: "van").count == 1)
+        #expect(stage.tap.events("STOPPING", of: "van").count == 1)
+        let point = try #require(stage.tap.messages(on: "van").first?.json["location"])
+        let extra = WireTap.properties(point)["extra"] as? [String: Any] ?? [:]
+        #expect(
+            Set(extra.keys) == [
+                "pauses", "activity", "desired_accuracy", "deferred", "significant_change", "locations_in_payload",
+            ])
+        #expect(extra["pauses"] as? Bool == true && extra["activity"] as? String == "automotive_navigation")
+        #expect(extra["desired_accuracy"] as? Int == 100 && extra["deferred"] as? Int == 30)
+        #expect(extra["significant_change"] as? String == "enabled" && extra["locations_in_payload"] as? Int == 1)
+    }
+
+    @Test(arguments: [["--low-battery", "20"], ["--resolution", "HIGH/100/0", "--battery-threshold", "20"]])
+    func aLowBatteryIsToldOnceACrossing(threshold: [String]) async throws {
+        let stage = try await Stage()
+        let battery = try stage.file("battery", "50\n")
+        let agent = try stage.agent(["--source", "simulate:", "--battery", "file:\(battery)"] + threshold)
+        // 19.5 at first; back and forth; well above; and below again.
+        for (percent, count) in [(50, 0), (19, 1), (22, 1), (18, 1), (23, 1), (19, 2)] {
+            _ = try stage.file("battery", "\(percent)\n")
+            try await stage.tap.wait(within: .seconds(30)) { tap in
+                let level = tap.messages(on: "van").last.map { WireTap.properties($0.json["location"])["batteryLevel"] }
+                return (level as? Double).map { ($0 * 100).rounded() } == Double(percent)
+            }
+            try await stage.tap.wait { $0.events("LOW_BATTERY", of: "van").count >= count }
+            #expect(stage.tap.events("LOW_BATTERY", of: "van").count == count, "at \(percent)")
+        }
+        #expect(try await agent.end().code == 0)
+    }
+
+    // MARK: - A clock that is not set
+
+    /// The agent believes that it is 1970; its receiver knows the day, but not at once.
+    @Test func aDeviceThatBootedIn1970NumbersAndHasTheReceiversTime() async throws {
+        let stage = try await Stage()
+        let receiver = try LineServer(welcome: "")
+        let battery = try stage.file("battery", "50\n")
+        let program = Programs.root.appending(path: ".build/debug/godwit-agent").path()
+        // scripts/setup installs faketime.
+        let agent = try RunningProgram(
+            "/usr/bin/faketime",
+            [
+                "-m", "--exclude-monotonic", "-f", "@1970-01-01 00:05:00", program, "run", "--trackable", "van",
+                "--broker", stage.broker.url, "--source", "nmea:tcp://127.0.0.1:\(receiver.port)",
+                "--default-resolution", "HIGH/0/0", "--battery", "file:\(battery)", "--tracking-stats",
+                "--batch-window", "0.1",
+            ], environment: ["TZ": "UTC"])
+        try await stage.tap.wait { tap in
+            !tap.events("STARTED", of: "van").isEmpty && receiver.openConnections == 1
+        }
+        // Without a date: a time of day, in GGA alone.
+        let start = Fix.recently / 86_400 * 86_400 + 43_200
+        let dateless = Fix.invented(0, start: start).sentences.split(separator: "\r\n")[1] + "\r\n"
+        receiver.send(String(dateless))
+        try await stage.tap.wait { $0.points(of: "van").count >= 1 }
+        for number in 1...3 { receiver.send(Fix.invented(number, start: start).sentences) }
+        // The next epoch ends the one before.
+        receiver.send(Fix.invented(4, start: start).sentences)
+        try await stage.tap.wait { tap in
+            tap.points(of: "van").contains { WireTap.properties($0)["time"] as? Int == start + 3 }
+        }
+        _ = try stage.file("battery", "5\n")
+        try await stage.tap.wait { !$0.events("LOW_BATTERY", of: "van").isEmpty }
+        #expect(try await agent.end().code == 0)
+        try await stage.tap.wait { !$0.events("STOPPING", of: "van").isEmpty }
+
+        let started = try #require(stage.tap.events("STARTED", of: "van").first)
+        #expect((started["detail"] as? [String: Any])?["clock"] as? String == "unset")
+        #expect((290...400).contains(started["time"] as? Double ?? 0))
+        let points = stage.tap.points(of: "van").sorted { WireTap.seq($0) ?? 0 < WireTap.seq($1) ?? 0 }
+        let unset = points.filter { Self.extra($0)["clock"] as? String == "unset" }
+        #expect(Set(unset.compactMap(WireTap.seq)) == [2])
+        #expect(Set(points.compactMap(WireTap.seq)).isSuperset(of: [2, 3, 4, 5]))
+        for kind in ["LOW_BATTERY", "STOPPING"] {
+            let event = try #require(stage.tap.events(kind, of: "van").first)
+            let time = event["time"] as? Double ?? 0
+            // What has passed on the device since the receiver told the time.
+            #expect((Double(start)...Double(start + 120)).contains(time), "\(kind) at \(time)")
+            #expect((event["detail"] as? [String: Any])?["clock"] == nil)
+        }
+    }
+
+    private static func extra(_ feature: [String: Any]) -> [String: Any] {
+        WireTap.properties(feature)["extra"] as? [String: Any] ?? [:]
+    }
+
+    // MARK: - A program that is told
+
+    @Test func aProgramIsToldEachEventAsItIsOnTheWire() async throws {
+        let stage = try await Stage()
+        let told = stage.folder.appending(path: "told").path()
+        let script = try stage.file(
+            "tell.sh",
+            """
+            #!/bin/sh
+            # What there is to read, who it is about, what it was given, and what it must not have.
+            echo "$GODWIT_TRACKABLE|$2|$(env | grep -c -e secret -e GODWIT_BROKER)|$(cat)" >> "$1"
+            """)
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: script)
+        let agent = try stage.agent(
+            [
+                "--source", "simulate:", "--tracking-stats", "--notify", "\(script) \(told)  second ",
+                "--broker", "mqtt://me@127.0.0.1:\(stage.broker.port)",
+            ], environment: ["GODWIT_PASSWORD": "secret", "GODWIT_BROKER": "mqtt://me:secret@127.0.0.1:1"])
+        try await stage.tap.wait { !$0.messages(on: "van").isEmpty }
+        #expect(try await agent.end().code == 0)
+        let lines = try String(contentsOfFile: told, encoding: .utf8).split(separator: "\n").map(String.init)
+        let wire = stage.tap.messages(on: "van/event").map(\.payload)
+        #expect(lines == wire.map { "van|second|0|\($0)" })
+        #expect(wire.count == 2 && wire[0].contains("STARTED") && wire[1].contains("STOPPING"))
+    }
+
+    @Test(arguments: ["/nonexistent/program", "/bin/false", "sh -c"])
+    func aProgramThatFailsHarmsNothing(command: String) async throws {
+        let stage = try await Stage()
+        let input = try stage.file("drive.jsonl", self.way(20))
+        let agent = try stage.agent(
+            ["--source", "jsonl:-", "--tracking-stats", "--notify", command], input: input)
+        let result = try await agent.result(within: .seconds(60))
+        #expect(result.code == 0)
+        #expect(result.errors.contains("the program of --notify failed"), "\(result.errors)")
+        try await stage.tap.wait { self.arrived($0).count == 20 }
+    }
+
+    // MARK: - Units
+
+    @Test(arguments: [("metric", "km/h"), ("imperial", "mph"), ("nautical", "kn")])
+    func peopleReadTheUnitsOfTheirChoice(units: String, name: String) async throws {
+        let broker = try await MosquittoProcess.start()
+        let watch = try Programs.start(
+            "godwit", ["watch", "--broker", broker.url, "--units", units, "--count", "3", "van"])
+        let agent = try Programs.start(
+            "godwit-agent",
+            [
+                "run", "--trackable", "van", "--broker", broker.url, "--source", "simulate:", "--battery", "none",
+                "--default-resolution", "HIGH/100/0",
+            ])
+        let text = try await watch.result(within: .seconds(60)).output
+        let pattern = try Regex("location [-0-9.,]+ [0-9.]+ \(name) ")
+        #expect(text.split(separator: "\n").filter { $0.contains(pattern) }.count == 3, "\(text)")
+        try await agent.end()
+    }
+}
+
+extension String {
+    /// NMEA sentences with the checksum that they should have.
+    fileprivate var withChecksums: String {
+        self.split(separator: "\r\n").map { line in
+            NMEAText.sentence(String(line.dropFirst().prefix { $0 != "*" }))
+        }.joined()
+    }
+}
