@@ -46,7 +46,7 @@ let package = Package(
         .target(
             name: "TrackingMQTT", dependencies: ["TrackingCore", "CMosquitto", logging], swiftSettings: settings),
         .target(name: "TrackingSpool", dependencies: ["TrackingCore", grdb, sqlite], swiftSettings: settings),
-        .target(name: "TrackingRuntime", dependencies: ["TrackingCore"], swiftSettings: settings),
+        .target(name: "TrackingRuntime", dependencies: ["TrackingCore", logging], swiftSettings: settings),
         .target(
             name: "TrackingPublisher", dependencies: ["TrackingCore", "TrackingRuntime", logging, lifecycle],
             swiftSettings: settings),
