@@ -56,7 +56,9 @@ let package = Package(
         .target(name: "TrackingTesting", dependencies: ["TrackingCore"], swiftSettings: settings),
         .target(
             name: "GodwitOptions",
-            dependencies: ["TrackingCore", "TrackingMQTT", argumentParser, logging, lifecycle, signals, yams],
+            dependencies: [
+                "TrackingCore", "TrackingMQTT", "TrackingRuntime", argumentParser, logging, lifecycle, signals, yams,
+            ],
             swiftSettings: settings),
         .executableTarget(
             name: "godwit-agent",
