@@ -53,6 +53,9 @@ let package = Package(
         .target(
             name: "TrackingSubscriber", dependencies: ["TrackingCore", "TrackingRuntime", logging, lifecycle],
             swiftSettings: settings),
+        .target(
+            name: "TrackingControl", dependencies: ["TrackingCore", "TrackingRuntime", logging],
+            swiftSettings: settings),
         .target(name: "TrackingTesting", dependencies: ["TrackingCore"], swiftSettings: settings),
         .target(
             name: "GodwitOptions",
@@ -63,9 +66,8 @@ let package = Package(
         .executableTarget(
             name: "godwit-agent",
             dependencies: [
-                "GodwitOptions", "TrackingCore", "TrackingPublisher", "TrackingMQTT", "TrackingSpool", argumentParser,
-                logging,
-                lifecycle,
+                "GodwitOptions", "TrackingCore", "TrackingControl", "TrackingPublisher", "TrackingMQTT",
+                "TrackingSpool", argumentParser, logging, lifecycle,
             ],
             swiftSettings: settings),
         .executableTarget(
@@ -76,7 +78,9 @@ let package = Package(
             ],
             swiftSettings: settings),
 
-        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+        .target(
+            name: "TestSupport", dependencies: ["TrackingCore", "TrackingControl"], path: "Tests/TestSupport",
+            swiftSettings: settings),
         .executableTarget(
             name: "doc-examples",
             dependencies: ["TrackingCore", "TrackingMQTT", "TrackingPublisher", "TrackingSubscriber"],
@@ -90,7 +94,11 @@ let package = Package(
             dependencies: ["TrackingCore", "TrackingMQTT", "TrackingTesting", "TestSupport", logging],
             swiftSettings: settings),
         .testTarget(
-            name: "TrackingPublisherTests", dependencies: ["TrackingCore", "TrackingPublisher", "TrackingTesting"],
+            name: "TrackingPublisherTests",
+            dependencies: ["TrackingCore", "TrackingPublisher", "TrackingRuntime", "TrackingTesting"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "TrackingControlTests", dependencies: ["TrackingCore", "TrackingControl", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "TrackingSpoolTests",
@@ -105,18 +113,20 @@ let package = Package(
             dependencies: ["TrackingCore", "TrackingTesting", "TrackingPublisher", "TrackingSubscriber"],
             swiftSettings: settings),
         .testTarget(
-            name: "GodwitOptionsTests", dependencies: ["GodwitOptions", "TrackingCore"], swiftSettings: settings),
+            name: "GodwitOptionsTests", dependencies: ["GodwitOptions", "TrackingCore", "TestSupport"],
+            swiftSettings: settings),
         .testTarget(
             name: "ProgramTests",
             dependencies: [
-                "GodwitOptions", "TrackingCore", "TrackingSubscriber", "godwit", "godwit-agent", argumentParser,
+                "GodwitOptions", "TrackingCore", "TrackingControl", "TrackingSubscriber", "TestSupport", "godwit",
+                "godwit-agent", argumentParser,
             ],
             swiftSettings: settings),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "TrackingCore", "TrackingMQTT", "TrackingPublisher", "TrackingSubscriber", "TrackingTesting",
-                "TestSupport", "godwit", "godwit-agent", "doc-examples", logging,
+                "TrackingCore", "TrackingControl", "TrackingMQTT", "TrackingPublisher", "TrackingSubscriber",
+                "TrackingTesting", "TestSupport", "godwit", "godwit-agent", "doc-examples", logging,
             ],
             swiftSettings: settings),
     ],

@@ -144,16 +144,27 @@ extension BrokerOptions {
         return Identity(client: try ClientID("godwit-\(session)"), session: session, isRandom: true)
     }
 
-    /// The connection of this program.
+    /// The connection of this program as a publisher or a subscriber.
     ///
     /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a password file.
     public func transport(for member: some MemberConfiguration) throws(TrackingError) -> MQTTTransport {
+        try self.transport(MQTTConfiguration(endpoints: try self.endpoints.map(\.0), for: member))
+    }
+
+    /// The connection of this program where it is neither: nobody is told when it dies.
+    ///
+    /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a password file.
+    public func transport(_ identity: Identity) throws(TrackingError) -> MQTTTransport {
+        try self.transport(MQTTConfiguration(endpoints: try self.endpoints.map(\.0), client: identity.client))
+    }
+
+    private func transport(_ base: MQTTConfiguration) throws(TrackingError) -> MQTTTransport {
         guard (self.certificate == nil) == (self.key == nil) else {
             let missing = self.key == nil ? "--key" : "--cert"
             throw TrackingError(
                 .invalidConfiguration, "--cert and --key are given together; \(missing) is missing")
         }
-        var configuration = MQTTConfiguration(endpoints: try self.endpoints.map(\.0), for: member)
+        var configuration = base
         if var credentials = try self.credentials {
             if credentials.password == nil { credentials.password = try self.filedPassword() }
             credentials.password = credentials.password ?? self.password

@@ -20,12 +20,14 @@ public enum LayeredArguments {
     public static func merge(
         _ arguments: [String], environment: [String: String], for root: any ParsableCommand.Type
     ) throws -> [String] {
-        let (command, path) = self.command(arguments, root)
+        let (command, words) = self.command(arguments, root)
         let options = try self.options(of: command)
-        let own = Array(arguments.dropFirst(path))
+        let own = Array(arguments.dropFirst(words))
         var added: [String] = []
         let given = Set(own.prefix { $0 != "--" }.compactMap(self.name))
-        let file = try self.file(own, environment).map { try ConfigurationFile(path: $0) }
+        // A command that takes no file is not disturbed by one that the environment names for others.
+        let path = options.contains { $0.name == "config" } ? self.file(own, environment) : nil
+        let file = try path.map { try ConfigurationFile(path: $0) }
         if let file { try self.check(file, options) }
         let profile = options.contains { $0.name == "profile" } ? self.profile(own, environment, file) : nil
         for option in options where !given.contains(option.name) && option.name != "config" {
@@ -37,7 +39,7 @@ public enum LayeredArguments {
                 added += try self.arguments(option, environment: value)
             }
         }
-        return Array(arguments.prefix(path)) + added + own
+        return Array(arguments.prefix(words)) + added + own
     }
 
     /// The file named on the command line or in the environment.

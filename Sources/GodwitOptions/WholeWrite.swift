@@ -1,11 +1,11 @@
 private import Glibc
 
 /// Writing to a descriptor that may take less than all at once.
-package enum WholeWrite {
+enum WholeWrite {
     /// Writes all of a text, for as long as that takes.
     ///
     /// - Returns: 0, or the `errno` for which the rest was given up.
-    package static func write(_ text: String, to descriptor: Int32) -> Int32 {
+    static func write(_ text: String, to descriptor: Int32) -> Int32 {
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {
             let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }

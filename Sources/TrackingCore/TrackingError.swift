@@ -8,7 +8,7 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
             case invalidName, invalidPayload, payloadTooLarge, invalidConfiguration
             case brokerUnreachable, connectionLost, badCredentials, notAuthorized, refused, takenOver
             case certificateExpired, certificateHostMismatch, certificateUnknownAuthority, tlsFailed
-            case inputUnreadable, stopped
+            case inputUnreadable, agentUnreachable, stopped
             case spoolFailed, spoolDamaged
             case tripUnderWay, noTrip
         }
@@ -56,6 +56,8 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
         public static var tripUnderWay: Self { .init(.tripUnderWay) }
         /// There is no trip to stop.
         public static var noTrip: Self { .init(.noTrip) }
+        /// No agent listens on the control socket, or it does not answer.
+        public static var agentUnreachable: Self { .init(.agentUnreachable) }
         /// The component was stopped.
         public static var stopped: Self { .init(.stopped) }
     }

@@ -25,7 +25,7 @@ extension WatchPrinter {
 
     /// The detail of an event as JSON.
     static func detail(_ event: TrackingEvent) -> String {
-        String(decoding: MessageCodec.encode(detail: event.detail), as: UTF8.self)
+        String(decoding: JSONValue.object(event.detail).json, as: UTF8.self)
     }
 
     /// A trip as a Feature: where it is or ended, and the members of the message that are no places.

@@ -30,3 +30,17 @@ private func fuzzTripState(_ bytes: [UInt8]) {
     var again = TripStateMachine(seed: 1)
     precondition((try? again.restore(state, at: moment)) != nil)
 }
+
+/// Commands and answers, from the broker or from the agent's own socket.
+func fuzzCommands(_ bytes: [UInt8]) {
+    if let value = try? CommandCodec.decode(bytes), let encoded = try? CommandCodec.encode(value) {
+        precondition((try? CommandCodec.decode(encoded)) == value)
+    }
+    if let value = try? CommandCodec.decodeAnswer(bytes), let encoded = try? CommandCodec.encode(value),
+        let again = try? CommandCodec.decodeAnswer(encoded)
+    {
+        // A message may have been cut; cutting it again changes nothing.
+        precondition((try? CommandCodec.decodeAnswer(CommandCodec.encode(again))) == again)
+    }
+    if let value = try? JSONValue(json: bytes) { precondition((try? JSONValue(json: value.json)) == value) }
+}

@@ -11,6 +11,7 @@ private let target: @Sendable ([UInt8]) -> Void = {
     switch ProcessInfo.processInfo.environment["FUZZ_TARGET"] {
     case "location": fuzzLocation
     case "messages": fuzzMessages
+    case "commands": fuzzCommands
     case "topic": fuzzTopic
     case "nmea": fuzzNMEA
     case "gpsd": fuzzGPSD

@@ -5,7 +5,10 @@ import Testing
 import TrackingCore
 
 private struct Sample: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "sample", subcommands: [Sub.self])
+    static let configuration = CommandConfiguration(commandName: "sample", subcommands: [Sub.self, Plain.self])
+    struct Plain: ParsableCommand {
+        @Option var topicRoot = "tracking"
+    }
     struct Sub: ParsableCommand {
         @Option var broker: [String] = []
         @Option var topicRoot = "tracking"
@@ -26,6 +29,12 @@ private struct Sample: ParsableCommand {
             environment["GODWIT_CONFIG"] = path
         }
         return try LayeredArguments.merge(arguments, environment: environment, for: Sample.self)
+    }
+
+    @Test func aCommandThatTakesNoFileIsNotDisturbedByOne() throws {
+        #expect(
+            try self.merge(["plain"], ["GODWIT_TOPIC_ROOT": "env"], file: "broker: mqtt://file\n")
+                == ["plain", "--topic-root=env"])
     }
 
     @Test func theCommandLineWinsOverTheEnvironmentWhichWinsOverTheFile() throws {

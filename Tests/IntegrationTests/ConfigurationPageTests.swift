@@ -14,7 +14,11 @@ import Testing
     }
 
     private static func help(_ program: String, _ subcommand: String) async throws -> [Option] {
-        let help = try await Programs.run(program, [subcommand, "--help"])
+        try await self.help(program, [subcommand])
+    }
+
+    private static func help(_ program: String, _ subcommand: [String]) async throws -> [Option] {
+        let help = try await Programs.run(program, subcommand + ["--help"])
         #expect(help.code == 0)
         let options = help.output.components(separatedBy: "\nOPTIONS:\n")[1]
         var found: [Option] = []
@@ -45,7 +49,10 @@ import Testing
         return rows
     }
 
-    @Test(arguments: [("godwit-agent", "run", "`godwit-agent run`"), ("godwit", "watch", "`godwit watch ID…`")])
+    @Test(arguments: [
+        ("godwit-agent", "run", "`godwit-agent run`"), ("godwit", "watch", "`godwit watch ID…`"),
+        ("godwit", "send", "`godwit send COMMAND ID…`"),
+    ])
     func everyOptionIsOnThePageWithItsVariableKeyAndDefault(
         program: String, subcommand: String, heading: String
     ) async throws {
@@ -58,6 +65,40 @@ import Testing
             #expect(cells[1] == "`GODWIT_\(option.name.uppercased().replacing("-", with: "_"))`")
             #expect(cells[2] == (option.name == "config" ? "–" : "`\(option.name)`"))
             if let standard = option.standard { #expect(cells[4].contains(standard), "--\(option.name)") }
+        }
+    }
+
+    /// The subcommands that `--help` lists, with those beneath them.
+    private static func commands(_ path: [String] = []) async throws -> [[String]] {
+        let help = try await Programs.run("godwit-agent", path + ["--help"])
+        guard let list = help.output.components(separatedBy: "\nSUBCOMMANDS:\n").dropFirst().first else {
+            return [path]
+        }
+        var found: [[String]] = []
+        for line in list.split(separator: "\n") {
+            guard let match = line.firstMatch(of: #/^  ([a-z-]+)/#) else { continue }
+            found += try await self.commands(path + [String(match.1)])
+        }
+        return found
+    }
+
+    @Test func everyControlIsOnThePageWithItsOptions() async throws {
+        let section = try Self.page().components(separatedBy: "\n## ").first {
+            $0.hasPrefix("`godwit-agent`: the controls")
+        }
+        var rows: [String: Set<String>] = [:]
+        for line in try #require(section).split(separator: "\n") where line.hasPrefix("| `") {
+            let cells = line.replacing("\\|", with: "/").split(separator: "|", omittingEmptySubsequences: false)
+            let words = cells[1].split { " `".contains($0) }.prefix { $0.allSatisfy { $0.isLowercase || $0 == "-" } }
+            let options = cells[2].matches(of: #/--([a-z-]+)/#).map { String($0.1) }
+            #expect(rows.updateValue(Set(options), forKey: words.joined(separator: " ")) == nil)
+        }
+        let commands = try await Self.commands().filter { $0 != ["run"] }
+        #expect(Set(commands.map { $0.joined(separator: " ") }) == Set(rows.keys))
+        for command in commands {
+            let options = try await Self.help("godwit-agent", command).map(\.name)
+            #expect(options.contains("socket"), "\(command)")
+            #expect(Set(options).subtracting(["socket"]) == rows[command.joined(separator: " ")], "\(command)")
         }
     }
 

@@ -1,17 +1,3 @@
-/// The name of a record in a trackable's log.
-public struct RecordName: Hashable, Sendable {
-    /// The stream.
-    public var stream: StreamID
-    /// The number in it, from 1.
-    public var seq: UInt64
-
-    /// Makes a name.
-    public init(stream: StreamID, seq: UInt64) {
-        self.stream = stream
-        self.seq = seq
-    }
-}
-
 /// Begins, measures and ends trips (`docs/capture.md`, "Trips").
 ///
 /// Every change is a version of the trip, to be recorded and shown; each method is told the name that the next record gets,

@@ -13,7 +13,7 @@ struct JSONObject {
     /// Reads the object `bytes`, whose members are beneath `root`.
     private init(_ bytes: [UInt8], _ root: WireRoot) throws(TrackingError) {
         self.members = try bytes.withUnsafeBufferPointer { bytes throws(TrackingError) in
-            try JSONScanner.read(bytes) { json throws(Refusal) in try json.members() }
+            try JSONScanner.read(bytes) { json throws(Refusal) in try json.places() }
         }
         self.bytes = bytes
         self.root = root
@@ -50,7 +50,7 @@ struct JSONObject {
     func object(_ name: StaticString, _ root: WireRoot) throws(TrackingError) -> JSONObject {
         let bytes = try self.required(name) { json throws(Refusal) in
             let start = json.position
-            _ = try json.members()
+            _ = try json.places()
             return Array(json.read(since: start))
         }
         return try JSONObject(bytes, root)
@@ -59,7 +59,7 @@ struct JSONObject {
 
 extension JSONScanner {
     /// Reads an object and tells where the value of each of its members stands.
-    fileprivate mutating func members() throws(Refusal) -> [String: Range<Int>] {
+    fileprivate mutating func places() throws(Refusal) -> [String: Range<Int>] {
         var members: [String: Range<Int>] = [:]
         try self.beginObject()
         while try self.nextMember() {

@@ -61,7 +61,7 @@ extension MessageCodec {
             maximumSilence: .milliseconds(Int64(try message.number("maximumSilence", .milliseconds))))
     }
 
-    /// Reads an event. Of its detail, texts, numbers and flags are kept.
+    /// Reads an event.
     ///
     /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
     public static func decodeEvent(_ payload: some Collection<UInt8>) throws(TrackingError) -> TrackingEvent {
@@ -75,7 +75,7 @@ extension MessageCodec {
             time: UnixTime(try message.number("time", .time)),
             kind: TrackingEvent.Kind(rawValue: try message.name("kind")),
             detail: try message.optional("detail") { json throws(Refusal) in
-                try json.detail()
+                try json.members()
             } ?? [:],
             location: try message.optional("location") { json throws(Refusal) in
                 try json.feature(.location)
@@ -120,26 +120,5 @@ extension JSONObject {
 
     fileprivate func flag(_ name: StaticString) throws(TrackingError) -> Bool {
         try self.required(name) { json throws(Refusal) in try json.flag() }
-    }
-}
-
-extension JSONScanner {
-    /// Reads an object of single values; those of a kind that is not known are passed over.
-    fileprivate mutating func detail() throws(Refusal) -> [String: TrackingEvent.DetailValue] {
-        var detail: [String: TrackingEvent.DetailValue] = [:]
-        try self.beginObject()
-        while try self.nextMember() {
-            let name = self.key.text
-            switch self.peek() {
-            case UInt8(ascii: "\""): detail[name] = .text(try self.text())
-            case UInt8(ascii: "t"), UInt8(ascii: "f"): detail[name] = .flag(try self.flag())
-            case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-                detail[name] = .number(try self.number(.finite))
-            default:
-                detail[name] = nil
-                try self.skipValue()
-            }
-        }
-        return detail
     }
 }

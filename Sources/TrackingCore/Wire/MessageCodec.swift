@@ -65,19 +65,12 @@ public enum MessageCodec {
         writer.member("time", event.time.seconds, .time)
         writer.member("kind", event.kind.rawValue)
         writer.name("detail")
-        writer.detail(event.detail)
+        writer.object(event.detail)
         if let location = event.location {
             writer.name("location")
             writer.feature(location)
         }
         writer.raw("}")
-        return writer.bytes
-    }
-
-    /// Writes the detail of an event alone, in the order of its names.
-    public static func encode(detail: [String: TrackingEvent.DetailValue]) -> [UInt8] {
-        var writer = JSONWriter(capacity: 256)
-        writer.detail(detail)
         return writer.bytes
     }
 
@@ -94,22 +87,6 @@ extension JSONWriter {
         self.member("accuracy", resolution.accuracy.rawValue)
         self.member("desiredInterval", resolution.desiredInterval.inMilliseconds)
         self.member("minimumDisplacement", resolution.minimumDisplacement.value, .notNegative)
-        self.raw("}")
-    }
-
-    fileprivate mutating func detail(_ detail: [String: TrackingEvent.DetailValue]) {
-        self.raw("{")
-        for (name, value) in detail.sorted(by: { $0.key < $1.key }) {
-            if case .number(let number) = value, !number.isFinite { continue }
-            self.separate()
-            self.text(name)
-            self.raw(UInt8(ascii: ":"))
-            switch value {
-            case .text(let text): self.text(text)
-            case .number(let number): self.number(number)
-            case .flag(let flag): self.raw(flag ? "true" : "false")
-            }
-        }
         self.raw("}")
     }
 }

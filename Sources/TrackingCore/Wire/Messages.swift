@@ -139,7 +139,7 @@ public struct TrackingEvent: Hashable, Sendable {
     public var time: UnixTime
     /// What happened; the protocol's list is open.
     public var kind: Kind
-    /// What there is to say about it: one value a name.
+    /// What there is to say about it.
     public var detail: [String: DetailValue]
     /// Where it happened, where known.
     public var location: Location?
@@ -161,14 +161,12 @@ public struct TrackingEvent: Hashable, Sendable {
         public static let dropped = Kind(rawValue: "DROPPED")
         /// The source of fixes broke; it is tried again.
         public static let sourceLost = Kind(rawValue: "SOURCE_LOST")
+        /// A command was carried out or refused; the detail is its answer, see ``CommandAnswer``.
+        public static let command = Kind(rawValue: "COMMAND")
     }
 
     /// One value of an event's detail.
-    public enum DetailValue: Hashable, Sendable {
-        case text(String)
-        case number(Double)
-        case flag(Bool)
-    }
+    public typealias DetailValue = JSONValue
 
     /// Makes an event.
     public init(

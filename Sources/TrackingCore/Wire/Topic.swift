@@ -82,6 +82,17 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// Where `client` wants the answers of a trackable's publisher, as the response topic of its commands (MQTT 5).
+    public func answers(of id: TrackableID, to client: ClientID) -> String {
+        "\(self.path)/\(id.topicLevel)/command/\(client)"
+    }
+
+    /// Whether a publisher of `id` may answer on `path`: a stranger's command must not make it write anywhere else.
+    public func isForAnswers(of id: TrackableID, _ path: String) -> Bool {
+        let prefix = self.path(.command(id)) + "/"
+        return path.hasPrefix(prefix) && ClientID(topicLevel: path.dropFirst(prefix.count)) != nil
+    }
+
     /// Reads a topic of this root; `nil` for anything the protocol does not name.
     public func topic(_ path: String) -> Topic? {
         guard path.hasPrefix(self.path), path.utf8.count > self.path.utf8.count + 1 else { return nil }

@@ -1,5 +1,6 @@
 import Synchronization
 import TrackingCore
+import TrackingRuntime
 
 /// Where ``LocationSource/use(_:)`` leaves the resolution, for a run that looks for it now or later.
 final class ResolutionBox: Sendable {

@@ -40,6 +40,7 @@ extension Happening {
                 case .number(let number) where number > 1_699_000_000: "\(name)=\(Int(number) - 1_700_000_000)"
                 case .number(let number): "\(name)=\(Int(number.rounded()))"
                 case .flag(let flag): "\(name)=\(flag)"
+                case .list, .object: "\(name)=\(String(decoding: value.json, as: UTF8.self))"
                 }
             }).joined(separator: " ")
     }

@@ -96,14 +96,18 @@ import TrackingCore
         #expect(try MessageCodec.decodeLiveness(liveness.payload).status == .online(lease: .seconds(90)))
     }
 
-    @Test func keepsTheSingleValuesOfADetail() throws {
+    @Test func keepsADetailWhole() throws {
         let text = #"""
             {"id":"i","stream":"s","seq":1,"time":2,"kind":"NEW_KIND",
              "detail":{"a":"x","b":1.5,"c":false,"d":null,"e":[1],"f":{"g":1}},"location":null}
             """#
         let event = try MessageCodec.decodeEvent(text.payload)
         #expect(event.kind == TrackingEvent.Kind(rawValue: "NEW_KIND"))
-        #expect(event.detail == ["a": .text("x"), "b": .number(1.5), "c": .flag(false)])
+        #expect(
+            event.detail == [
+                "a": .text("x"), "b": .number(1.5), "c": .flag(false), "e": .list([.number(1)]),
+                "f": .object(["g": .number(1)]),
+            ])
         #expect(event.location == nil)
     }
 

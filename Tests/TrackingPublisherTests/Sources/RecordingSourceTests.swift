@@ -2,6 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 import TrackingCore
+import TrackingRuntime
 
 @testable import TrackingPublisher
 

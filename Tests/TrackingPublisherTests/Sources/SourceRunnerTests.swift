@@ -1,6 +1,7 @@
 import Synchronization
 import Testing
 import TrackingCore
+import TrackingRuntime
 
 @testable import TrackingPublisher
 

@@ -1,5 +1,6 @@
 private import Glibc
 import TrackingCore
+import TrackingRuntime
 
 /// Opens serial lines.
 enum SerialLine {

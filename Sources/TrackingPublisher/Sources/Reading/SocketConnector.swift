@@ -1,6 +1,7 @@
 private import Glibc
 import Synchronization
 import TrackingCore
+import TrackingRuntime
 
 /// Makes TCP connections.
 enum SocketConnector {

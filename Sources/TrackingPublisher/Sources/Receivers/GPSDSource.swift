@@ -1,4 +1,5 @@
 public import TrackingCore
+import TrackingRuntime
 
 /// The receivers that a gpsd drives, over TCP.
 ///

@@ -1,5 +1,6 @@
 private import Glibc
 public import TrackingCore
+import TrackingRuntime
 
 /// A receiver that speaks NMEA 0183: on a serial line, over TCP or behind a pipe.
 ///

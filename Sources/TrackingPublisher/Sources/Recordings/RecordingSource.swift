@@ -1,5 +1,6 @@
 private import Glibc
 public import TrackingCore
+import TrackingRuntime
 
 /// Replays a recording: a file of GPX, JSON Lines or NMEA; or takes JSON Lines from standard input.
 ///

@@ -1,5 +1,6 @@
 import Synchronization
 import TrackingCore
+import TrackingRuntime
 
 /// Corrects or tells dates that are whole multiples of 1,024 weeks off, during one run of a source; counts its fixes.
 final class DateExaminer: Sendable {

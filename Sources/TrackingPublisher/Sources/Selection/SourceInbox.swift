@@ -1,4 +1,5 @@
 import Synchronization
+import TrackingRuntime
 
 /// Collects events for one task and wakes it.
 final class SourceInbox<Event: Sendable>: Sendable {

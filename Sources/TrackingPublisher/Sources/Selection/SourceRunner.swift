@@ -1,4 +1,5 @@
 public import TrackingCore
+import TrackingRuntime
 
 /// Runs, of several sources, the cheapest whose class meets the accuracy that is wanted, and really closes the others.
 ///

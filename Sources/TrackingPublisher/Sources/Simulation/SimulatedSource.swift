@@ -1,4 +1,5 @@
 public import TrackingCore
+import TrackingRuntime
 
 /// An invented courier who drives round the streets of Limerick for ever.
 ///

@@ -1,5 +1,6 @@
 import Synchronization
 import TrackingCore
+import TrackingRuntime
 
 @testable import TrackingPublisher
 

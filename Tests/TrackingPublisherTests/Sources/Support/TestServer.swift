@@ -1,4 +1,5 @@
 import Glibc
+import TrackingRuntime
 import Synchronization
 
 @testable import TrackingPublisher

@@ -1,21 +1,27 @@
 private import Glibc
-import Synchronization
-import TrackingCore
+private import Synchronization
+package import TrackingCore
 
-/// The one thread that waits for files, sockets and deadlines on behalf of every source's task, so that no task ever blocks
+/// The one thread that waits for files, sockets and deadlines on behalf of every task that reads, so that no task ever blocks
 /// a thread of the cooperative pool. It starts with the first wait and sleeps in `poll` while nothing is waited for.
-final class Poller: Sendable {
+package final class Poller: Sendable {
     /// The poller of this process.
-    static let shared = Poller()
+    package static let shared = Poller()
 
     /// What is waited for, once.
-    struct Interest: Sendable {
+    package struct Interest: Sendable {
         /// The file, or `nil` to wait for the deadline alone.
-        var descriptor: Int32?
+        package var descriptor: Int32?
         /// Whether to wait until it can be written, instead of read.
-        var isWriting = false
+        package var isWriting = false
         /// When to wake up at the latest.
-        var deadline: MonotonicTime?
+        package var deadline: MonotonicTime?
+
+        package init(descriptor: Int32? = nil, isWriting: Bool = false, deadline: MonotonicTime? = nil) {
+            self.descriptor = descriptor
+            self.isWriting = isWriting
+            self.deadline = deadline
+        }
     }
 
     private struct Entry {
@@ -35,7 +41,7 @@ final class Poller: Sendable {
     /// Signals `waiter` once when `interest` is met.
     ///
     /// - Returns: the number to call ``disarm(_:)`` with when it is no longer of interest.
-    func arm(_ interest: Interest, _ waiter: Waiter) -> UInt64 {
+    package func arm(_ interest: Interest, _ waiter: Waiter) -> UInt64 {
         let id = self.state.withLock { state -> UInt64 in
             if state.pipe == nil { state.pipe = self.start() }
             state.lastID += 1
@@ -47,7 +53,7 @@ final class Poller: Sendable {
     }
 
     /// Forgets what was armed. Returns at once; the thread lets go of the file a moment later.
-    func disarm(_ id: UInt64) {
+    package func disarm(_ id: UInt64) {
         if self.state.withLock({ $0.entries.removeValue(forKey: id) }) != nil { self.interrupt() }
     }
 

@@ -1,24 +1,25 @@
 private import Glibc
-import TrackingCore
 
 /// The terminal on standard input and output: keys one by one, a table drawn over itself.
-struct Terminal {
+public struct Terminal: Sendable {
     /// Hides the cursor and clears the screen.
-    static let start = "\u{1B}[?25l\u{1B}[2J"
+    public static let start = "\u{1B}[?25l\u{1B}[2J"
 
     private let saved: termios
     private let output: Output
 
     /// Whether standard output is a terminal.
-    static var isOutput: Bool { isatty(STDOUT_FILENO) == 1 }
+    public static var isOutput: Bool { isatty(STDOUT_FILENO) == 1 }
+    /// Whether standard input is a terminal, and somebody can be asked.
+    public static var isInput: Bool { isatty(STDIN_FILENO) == 1 }
     /// Whether the terminal takes colours; see no-color.org.
-    static var hasColour: Bool {
+    public static var hasColour: Bool {
         guard getenv("NO_COLOR") == nil, let term = getenv("TERM") else { return false }
         return String(cString: term) != "dumb"
     }
 
     /// The size in columns and rows.
-    static var size: (width: Int, height: Int) {
+    public static var size: (width: Int, height: Int) {
         var size = winsize()
         guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
             return (100, 24)
@@ -27,7 +28,7 @@ struct Terminal {
     }
 
     /// Takes keys without waiting for a line and without showing them; ``restore()`` undoes it.
-    init(_ output: Output) {
+    public init(_ output: Output) {
         self.output = output
         var settings = termios()
         tcgetattr(STDIN_FILENO, &settings)
@@ -37,14 +38,14 @@ struct Terminal {
     }
 
     /// Puts the terminal back as it was.
-    func restore() {
+    public func restore() {
         var settings = self.saved
         tcsetattr(STDIN_FILENO, TCSANOW, &settings)
         self.output.writeLast("\u{1B}[?25h\n")
     }
 
     /// The keys pressed since the last look.
-    var keys: [Character] {
+    public var keys: [Character] {
         var descriptor = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
         guard poll(&descriptor, 1, 0) > 0 else { return [] }
         var buffer = [UInt8](repeating: 0, count: 64)
@@ -55,7 +56,7 @@ struct Terminal {
     /// Draws lines over what was there.
     ///
     /// - Throws: As ``Output/write(_:)``.
-    func draw(_ lines: [String]) async throws {
+    public func draw(_ lines: [String]) async throws {
         try await self.output.write("\u{1B}[H" + lines.map { $0 + "\u{1B}[K\n" }.joined() + "\u{1B}[J")
     }
 }

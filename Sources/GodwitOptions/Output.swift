@@ -1,18 +1,18 @@
 import Dispatch
 private import Glibc
-import GodwitOptions
 import Synchronization
 
 /// Standard output, written by a thread of its own: where nobody reads it that thread waits, and nobody else has to.
-final class Output: Sendable {
+public final class Output: Sendable {
     /// Standard output takes nothing any more.
-    struct Failure: Error, CustomStringConvertible {
+    public struct Failure: Error, CustomStringConvertible {
         /// What the system says, as `errno` has it.
-        let code: Int32
+        public let code: Int32
 
         /// Whether whoever read it has closed it, as `head` does: no fault.
-        var isClosed: Bool { self.code == EPIPE }
-        var description: String { "standard output cannot be written: \(String(cString: strerror(self.code)))" }
+        public var isClosed: Bool { self.code == EPIPE }
+        /// What the system says, in words.
+        public var description: String { "standard output cannot be written: \(String(cString: strerror(self.code)))" }
     }
 
     /// Who waits for a text to be written, until it is, or until the task is cancelled.
@@ -47,12 +47,12 @@ final class Output: Sendable {
     private let queue = DispatchQueue(label: "godwit.output")
 
     /// A closed pipe is an error from now on, and no signal.
-    init() { signal(SIGPIPE, SIG_IGN) }
+    public init() { signal(SIGPIPE, SIG_IGN) }
 
     /// Writes all of a text.
     ///
     /// - Throws: ``Failure``; `CancellationError` at once when the task is cancelled, written or not.
-    func write(_ text: String) async throws {
+    public func write(_ text: String) async throws {
         let receipt = Receipt()
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
@@ -65,7 +65,7 @@ final class Output: Sendable {
     }
 
     /// Writes all of a text after everything else, and gives it up where that takes longer than half a second.
-    func writeLast(_ text: String) {
+    public func writeLast(_ text: String) {
         let isWritten = DispatchSemaphore(value: 0)
         self.queue.async {
             Self.writeAll(text)
@@ -76,7 +76,7 @@ final class Output: Sendable {
 
     /// Writes all of a text, and waits for as long as that takes.
     @discardableResult
-    static func writeAll(_ text: String) -> Result<Void, any Error> {
+    public static func writeAll(_ text: String) -> Result<Void, any Error> {
         let code = WholeWrite.write(text, to: STDOUT_FILENO)
         return code == 0 ? .success(()) : .failure(Failure(code: code))
     }

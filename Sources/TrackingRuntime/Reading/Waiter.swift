@@ -1,22 +1,23 @@
-import Synchronization
+private import Synchronization
 
 /// Why a ``Waiter`` woke up; several may have come together.
-struct Wake: OptionSet, Hashable, Sendable {
-    let rawValue: UInt8
+package struct Wake: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// The file can be read or written.
-    static let ready = Wake(rawValue: 1)
+    package static let ready = Wake(rawValue: 1)
     /// Someone has news for the task, which knows where to look.
-    static let news = Wake(rawValue: 2)
+    package static let news = Wake(rawValue: 2)
     /// The deadline has passed.
-    static let deadline = Wake(rawValue: 4)
+    package static let deadline = Wake(rawValue: 4)
     /// The task was cancelled.
-    static let cancelled = Wake(rawValue: 8)
+    package static let cancelled = Wake(rawValue: 8)
 }
 
 /// Lets one task wait for several things at once, which other threads and tasks signal. What was signalled while nobody waited
 /// is kept for the next wait.
-final class Waiter: Sendable {
+package final class Waiter: Sendable {
     private struct State {
         var pending: Wake = []
         var continuation: CheckedContinuation<Wake, Never>?
@@ -24,8 +25,10 @@ final class Waiter: Sendable {
 
     private let state = Mutex(State())
 
+    package init() {}
+
     /// Wakes the task.
-    func signal(_ wake: Wake) {
+    package func signal(_ wake: Wake) {
         let waiting = self.state.withLock { state -> (CheckedContinuation<Wake, Never>, Wake)? in
             state.pending.formUnion(wake)
             guard let continuation = state.continuation else { return nil }
@@ -36,10 +39,10 @@ final class Waiter: Sendable {
     }
 
     /// Forgets a signal that belongs to something that is over.
-    func forget(_ wake: Wake) { self.state.withLock { $0.pending.subtract(wake) } }
+    package func forget(_ wake: Wake) { self.state.withLock { $0.pending.subtract(wake) } }
 
     /// Whether this was signalled; it is forgotten then.
-    func take(_ wake: Wake) -> Bool {
+    package func take(_ wake: Wake) -> Bool {
         self.state.withLock { state in
             defer { state.pending.subtract(wake) }
             return state.pending.contains(wake)
@@ -47,7 +50,7 @@ final class Waiter: Sendable {
     }
 
     /// Waits for the next signal. Call it from one task at a time.
-    func next() async -> Wake {
+    package func next() async -> Wake {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let pending = self.state.withLock { state -> Wake in

@@ -1,16 +1,16 @@
 private import Glibc
-import TrackingCore
+package import TrackingCore
 
 /// The clocks of the device. Only drivers look at them.
-enum SourceClock {
+package enum SourceClock {
     /// The monotonic clock that goes on while the device sleeps.
-    static var now: MonotonicTime {
+    package static var now: MonotonicTime {
         let time = Self.read(CLOCK_BOOTTIME)
         return MonotonicTime(.seconds(time.tv_sec) + .nanoseconds(time.tv_nsec))
     }
 
     /// The time of day.
-    static var unix: UnixTime {
+    package static var unix: UnixTime {
         let time = Self.read(CLOCK_REALTIME)
         return UnixTime(Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9)
     }

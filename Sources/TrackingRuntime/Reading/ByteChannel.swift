@@ -1,12 +1,12 @@
 private import Glibc
-import TrackingCore
+package import TrackingCore
 
 /// An open file, pipe, socket or serial line, read and written by one task without ever blocking its thread.
 ///
 /// Closed by ``close()``, and at the latest when it is released. Not `Sendable`: it belongs to the task that opened it.
-final class ByteChannel {
+package final class ByteChannel {
     /// What came of waiting to read.
-    enum Read {
+    package enum Read {
         case bytes(ArraySlice<UInt8>)
         /// The other end has nothing more to say.
         case end
@@ -17,29 +17,33 @@ final class ByteChannel {
     }
 
     /// Wakes the reader; give it to whoever has news for it.
-    let waiter: Waiter
+    package let waiter: Waiter
     /// What the user called it, for errors.
-    let name: String
+    package let name: String
     private var descriptor: Int32
     private let isOwned: Bool
     /// Regular files are always ready, and cannot be waited for.
     private let isRegular: Bool
+    /// A socket whose other end has gone must not end the program with a signal.
+    private let isSocket: Bool
     private var buffer = [UInt8](repeating: 0, count: 65_536)
 
     /// Wraps an open file. `isOwned`: whether to close it, which standard input is not.
-    init(_ descriptor: Int32, name: String, waiter: Waiter = Waiter(), isOwned: Bool = true) {
+    package init(_ descriptor: Int32, name: String, waiter: Waiter = Waiter(), isOwned: Bool = true) {
         self.descriptor = descriptor
         self.name = name
         self.waiter = waiter
         self.isOwned = isOwned
         var status = stat()
-        self.isRegular = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        let kind = fstat(descriptor, &status) == 0 ? status.st_mode & S_IFMT : 0
+        self.isRegular = kind == S_IFREG
+        self.isSocket = kind == S_IFSOCK
     }
 
     deinit { self.close() }
 
     /// Opens a file, a named pipe or a device for reading.
-    static func open(path: String, name: String) throws(TrackingError) -> ByteChannel {
+    package static func open(path: String, name: String) throws(TrackingError) -> ByteChannel {
         // O_NONBLOCK: a named pipe that nobody writes would hold up the open.
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { throw SystemError.inputUnreadable(name, errno) }
@@ -47,7 +51,7 @@ final class ByteChannel {
     }
 
     /// Closes it; what comes after that is a mistake of the caller.
-    func close() {
+    package func close() {
         if self.isOwned, self.descriptor >= 0 { Glibc.close(self.descriptor) }
         self.descriptor = -1
     }
@@ -55,7 +59,7 @@ final class ByteChannel {
     /// Waits for bytes, an end, news or the deadline.
     ///
     /// - Throws: `inputUnreadable` when it broke, `stopped` when the task was cancelled.
-    func read(until deadline: MonotonicTime? = nil) async throws(TrackingError) -> Read {
+    package func read(until deadline: MonotonicTime? = nil) async throws(TrackingError) -> Read {
         while true {
             if Task.isCancelled { throw SystemError.cancelled }
             if self.waiter.take(.news) { return .news }
@@ -70,12 +74,12 @@ final class ByteChannel {
     }
 
     /// Writes all of `bytes`, or throws `inputUnreadable` when it broke or took longer than five seconds.
-    func write(_ bytes: [UInt8]) async throws(TrackingError) {
+    package func write(_ bytes: [UInt8]) async throws(TrackingError) {
         let deadline = SourceClock.now.advanced(by: .seconds(5))
         var rest = bytes[...]
         var hasNews = false
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(self.descriptor, $0.baseAddress, $0.count) }
+            let count = self.writeNow(rest)
             if count > 0 {
                 rest = rest.dropFirst(count)
                 continue
@@ -87,6 +91,14 @@ final class ByteChannel {
             if wake.contains(.deadline) { throw TrackingError(.inputUnreadable, "\(self.name): takes no commands") }
         }
         if hasNews { self.waiter.signal(.news) }
+    }
+
+    private func writeNow(_ bytes: ArraySlice<UInt8>) -> Int {
+        bytes.withUnsafeBytes { bytes in
+            self.isSocket
+                ? send(self.descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+                : Glibc.write(self.descriptor, bytes.baseAddress, bytes.count)
+        }
     }
 
     /// Whether a read returns at once. Asked instead of making the file non-blocking, since standard input is shared with
@@ -105,7 +117,7 @@ final class ByteChannel {
         return nil
     }
 
-    func wait(isWriting: Bool, until deadline: MonotonicTime?) async -> Wake {
+    package func wait(isWriting: Bool, until deadline: MonotonicTime?) async -> Wake {
         self.waiter.forget([.ready, .deadline])
         let id = Poller.shared.arm(
             Poller.Interest(descriptor: self.descriptor, isWriting: isWriting, deadline: deadline), self.waiter)
@@ -114,14 +126,14 @@ final class ByteChannel {
     }
 
     /// When the file was last written, where the system knows.
-    var modified: UnixTime? {
+    package var modified: UnixTime? {
         var status = stat()
         guard fstat(self.descriptor, &status) == 0 else { return nil }
         return UnixTime(Double(status.st_mtim.tv_sec))
     }
 
     /// The pending error of a socket, 0 when it has none.
-    var socketError: Int32 {
+    package var socketError: Int32 {
         var error: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
         return getsockopt(self.descriptor, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno

@@ -1,0 +1,162 @@
+public import TrackingCore
+
+extension AgentStatus {
+    /// The status as the members of an object.
+    public var members: [String: JSONValue] {
+        var members: [String: JSONValue] = [
+            "time": .number(self.time.seconds), "on": .flag(self.isOn), "connection": .object(self.connection.members),
+            "mode": .text(self.mode.rawValue), "trackables": .list(self.trackables.map { .object($0.members) }),
+            "queue": .object(self.queue.members), "dropped": .number(Double(self.dropped)),
+            "quarantined": .number(Double(self.quarantined)),
+        ]
+        members["sensorResolution"] = self.sensorResolution?.json
+        members["lastAttempt"] = self.lastAttempt?.json
+        members["lastAcknowledged"] = self.lastAcknowledged?.json
+        members["lastFix"] = self.lastFix.flatMap { try? JSONValue(json: LocationCodec.encodeFeature($0)) }
+        members["battery"] = self.battery.map { .number($0) }
+        return members
+    }
+
+    /// Reads a status.
+    ///
+    /// - Throws: `invalidPayload` that names the member.
+    public init(members: [String: JSONValue]) throws(TrackingError) {
+        let message = JSONMembers(members)
+        let connection = try message.members("connection")
+        self.init(
+            time: try message.time("time"), isOn: try message.flag("on"),
+            connection: Connection(
+                isUp: try connection.flag("up"), broker: try connection.text("broker"),
+                since: connection.optionalTime("since"), reason: connection["reason"]?.text),
+            mode: try message.choice("mode"))
+        self.trackables = try (message["trackables"]?.list ?? []).map { (value) throws(TrackingError) in
+            try Trackable(JSONMembers(value.object ?? [:]))
+        }
+        self.queue = try Queue(message.members("queue"))
+        self.dropped = try message.count("dropped")
+        self.quarantined = try message.count("quarantined")
+        self.sensorResolution = try message["sensorResolution"].map { (value) throws(TrackingError) in
+            try Resolution(value)
+        }
+        self.lastAttempt = message.optionalTime("lastAttempt")
+        self.lastAcknowledged = message.optionalTime("lastAcknowledged")
+        self.lastFix = try message["lastFix"].map { (value) throws(TrackingError) in
+            try LocationCodec.decodeFeature(value.json)
+        }
+        self.battery = message["battery"]?.number
+    }
+}
+
+extension AgentStatus.Connection {
+    fileprivate var members: [String: JSONValue] {
+        var members: [String: JSONValue] = ["up": .flag(self.isUp), "broker": .text(self.broker)]
+        members["since"] = self.since?.json
+        members["reason"] = self.reason.map { .text($0) }
+        return members
+    }
+}
+
+extension AgentStatus.Queue {
+    fileprivate var members: [String: JSONValue] {
+        var members: [String: JSONValue] = [
+            "points": .number(Double(self.points)), "trips": .number(Double(self.trips)),
+            "events": .number(Double(self.events)), "bytes": .number(Double(self.bytes)),
+        ]
+        members["oldest"] = self.oldest?.json
+        return members
+    }
+
+    fileprivate init(_ message: JSONMembers) throws(TrackingError) {
+        self.init(
+            points: try message.count("points"), trips: try message.count("trips"), events: try message.count("events"),
+            bytes: try message.count("bytes"), oldest: message.optionalTime("oldest"))
+    }
+}
+
+extension AgentStatus.Trackable {
+    fileprivate var members: [String: JSONValue] {
+        var members: [String: JSONValue] = [
+            "id": .text(self.id.rawValue), "state": .text(self.state.rawValue), "queue": .object(self.queue.members),
+        ]
+        members["resolution"] = self.resolution.flatMap { try? JSONValue(json: MessageCodec.encode($0)) }
+        members["destination"] = self.destination.map { .list([.number($0.longitude), .number($0.latitude)]) }
+        members["trip"] = self.trip.flatMap { try? JSONValue(json: MessageCodec.encode($0)) }
+        return members
+    }
+
+    fileprivate init(_ message: JSONMembers) throws(TrackingError) {
+        self.init(
+            id: try TrackableID(try message.text("id")), state: try message.choice("state"),
+            queue: try AgentStatus.Queue(message.members("queue")))
+        self.resolution = try message["resolution"].map { (value) throws(TrackingError) in
+            try MessageCodec.decodeResolution(value.json)
+        }
+        if let place = message["destination"]?.list?.compactMap(\.number), place.count == 2 {
+            self.destination = Coordinate(latitude: place[1], longitude: place[0])
+        }
+        self.trip = try message["trip"].map { (value) throws(TrackingError) in try MessageCodec.decodeTrip(value.json) }
+    }
+}
+
+extension UnixTime {
+    fileprivate var json: JSONValue { .number(self.seconds) }
+}
+
+extension Resolution {
+    fileprivate var json: JSONValue {
+        .object([
+            "accuracy": .text(self.accuracy.rawValue),
+            "desiredInterval": .number(Double(self.desiredInterval.inMilliseconds)),
+            "minimumDisplacement": .number(self.minimumDisplacement.value),
+        ])
+    }
+
+    fileprivate init(_ value: JSONValue) throws(TrackingError) {
+        let message = JSONMembers(value.object ?? [:])
+        try self.init(
+            accuracy: try message.choice("accuracy"),
+            desiredInterval: .milliseconds(try message.count("desiredInterval")),
+            minimumDisplacement: Meters(message["minimumDisplacement"]?.number ?? 0))
+    }
+}
+
+/// The members of an object, read by the type they should have.
+struct JSONMembers {
+    private let members: [String: JSONValue]
+
+    init(_ members: [String: JSONValue]) { self.members = members }
+
+    subscript(name: String) -> JSONValue? { self.members[name] }
+
+    func text(_ name: String) throws(TrackingError) -> String {
+        try self.required(name, "a string", self.members[name]?.text)
+    }
+
+    func flag(_ name: String) throws(TrackingError) -> Bool {
+        try self.required(name, "true or false", self.members[name]?.flag)
+    }
+
+    func count(_ name: String) throws(TrackingError) -> Int {
+        try self.required(name, "a whole number of 0 or more", self.members[name]?.count)
+    }
+
+    func time(_ name: String) throws(TrackingError) -> UnixTime {
+        UnixTime(try self.required(name, "Unix time in seconds", self.members[name]?.number))
+    }
+
+    func optionalTime(_ name: String) -> UnixTime? { self.members[name]?.number.map { UnixTime($0) } }
+
+    func members(_ name: String) throws(TrackingError) -> JSONMembers {
+        JSONMembers(try self.required(name, "an object", self.members[name]?.object))
+    }
+
+    func choice<Choice: RawRepresentable<String> & CaseIterable>(_ name: String) throws(TrackingError) -> Choice {
+        let words = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+        return try self.required(name, "one of \(words)", Choice(rawValue: try self.text(name)))
+    }
+
+    private func required<Value>(_ name: String, _ what: String, _ value: Value?) throws(TrackingError) -> Value {
+        guard let value else { throw TrackingError(.invalidPayload, "\(name) must be \(what)") }
+        return value
+    }
+}

@@ -1,0 +1,127 @@
+private import Glibc
+public import Logging
+public import TrackingCore
+import Synchronization
+import TrackingRuntime
+
+/// Takes commands on the agent's local socket: one JSON object a line, and one or more lines in answer.
+///
+/// Each client's commands are carried out one after the other; several clients do not wait for each other. What a client
+/// sends is bounded in size, and a client that does not read is closed.
+public struct ControlServer: Sendable {
+    /// How many clients there may be at a time; the next is told so and closed.
+    public static let maximumClients = 16
+
+    /// Carries out a command; `say` tells what there is to tell before the answer, and throws when nobody listens any more.
+    public typealias Handler =
+        @Sendable (_ command: Command, _ say: (ControlLine) async throws -> Void) async -> CommandAnswer
+
+    private let path: String
+    private let handler: Handler
+    private let logger: Logger
+
+    /// Makes a server for the socket at `path`.
+    public init(path: String, logger: Logger = Logger(label: "godwit.control"), handler: @escaping Handler) {
+        self.path = path
+        self.handler = handler
+        self.logger = logger
+    }
+
+    /// Listens until cancelled, and removes the socket then. Call it once.
+    ///
+    /// - Parameter listening: Told once clients can connect.
+    /// - Throws: `invalidConfiguration` where the path cannot be used or another agent listens on it.
+    public func run(listening: @Sendable () -> Void = {}) async throws(TrackingError) {
+        let listener = try ControlSocket.listen(self.path)
+        let channel = ByteChannel(listener.descriptor, name: self.path)
+        defer { listener.removeFile() }
+        listening()
+        let clients = ClientCount()
+        await withDiscardingTaskGroup { group in
+            while !Task.isCancelled {
+                if await channel.wait(isWriting: false, until: nil).contains(.cancelled) { break }
+                while true {
+                    let descriptor = ControlSocket.accept(listener)
+                    guard descriptor >= 0 else {
+                        // Out of files: the socket stays readable, and looking again at once would help nobody.
+                        if ![EAGAIN, EINTR, ECONNABORTED].contains(errno) { try? await Task.sleep(for: .seconds(1)) }
+                        break
+                    }
+                    guard clients.enter() else {
+                        Self.turnAway(descriptor)
+                        continue
+                    }
+                    group.addTask {
+                        await self.serve(ByteChannel(descriptor, name: "a client of the control socket"))
+                        clients.leave()
+                    }
+                }
+            }
+            group.cancelAll()
+        }
+    }
+
+    private static func turnAway(_ descriptor: Int32) {
+        let failure = CommandFailure(.busy, "more than \(self.maximumClients) clients ask at once; try again")
+        if let line = try? ControlLine.answer(CommandAnswer(id: "?", outcome: .failure(failure))).encoded() {
+            _ = send(descriptor, line, line.count, Int32(MSG_NOSIGNAL))
+        }
+        close(descriptor)
+    }
+
+    private func serve(_ channel: ByteChannel) async {
+        var buffer = LineBuffer(limit: Command.maximumBytes)
+        do {
+            while case .bytes(let bytes) = try await channel.read() {
+                guard let lines = buffer.append(bytes) else {
+                    let failure = CommandFailure(
+                        .invalidArguments, "a line has at most \(Command.maximumBytes) bytes; this one has more")
+                    try await self.say(.answer(CommandAnswer(id: "?", outcome: .failure(failure))), on: channel)
+                    return
+                }
+                for line in lines { try await self.carryOut(line, on: channel) }
+            }
+        } catch {
+            self.logger.debug("a client of the control socket has gone", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    private func carryOut(_ line: [UInt8], on channel: ByteChannel) async throws {
+        let command: Command
+        do throws(TrackingError) {
+            command = try CommandCodec.decode(line)
+        } catch {
+            try await self.say(.answer(CommandAnswer(id: "?", outcome: .failure(CommandFailure(error)))), on: channel)
+            return
+        }
+        self.logger.debug("command", metadata: ["command": "\(command.name.rawValue)"])
+        let answer = await self.handler(command) { line in try await self.say(line, on: channel) }
+        try await self.say(.answer(answer), on: channel)
+    }
+
+    private func say(_ line: ControlLine, on channel: ByteChannel) async throws {
+        do throws(TrackingError) {
+            try await channel.write(line.encoded())
+        } catch {
+            guard error.code == .payloadTooLarge, case .answer(let answer) = line else { throw error }
+            let failure = CommandAnswer(id: answer.id, outcome: .failure(CommandFailure(error)))
+            try await channel.write(ControlLine.answer(failure).encoded())
+        }
+    }
+}
+
+/// How many clients are connected.
+private final class ClientCount: Sendable {
+    private let count = Mutex(0)
+
+    /// Whether there is room for one more, which then is counted.
+    func enter() -> Bool {
+        self.count.withLock { count in
+            guard count < ControlServer.maximumClients else { return false }
+            count += 1
+            return true
+        }
+    }
+
+    func leave() { self.count.withLock { $0 -= 1 } }
+}

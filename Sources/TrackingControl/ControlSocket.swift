@@ -1,0 +1,151 @@
+private import Glibc
+import TrackingCore
+import TrackingRuntime
+
+/// The agent's local socket: where it is, how it is opened and reached.
+public enum ControlSocket {
+    /// The most bytes of a path that a socket can have.
+    static let maximumPathBytes = 107
+
+    /// Where an agent listens unless told otherwise: in `XDG_RUNTIME_DIR` where there is one, else in `/run`.
+    public static func standardPath(environment: [String: String]) -> String {
+        self.candidates(environment: environment)[0]
+    }
+
+    /// Where to look for an agent, in order: a user may look for the agent that the system runs.
+    public static func candidates(environment: [String: String]) -> [String] {
+        let system = "/run/godwit/agent.sock"
+        guard let folder = environment["XDG_RUNTIME_DIR"], folder.hasPrefix("/") else { return [system] }
+        return ["\(folder)/godwit/agent.sock", system]
+    }
+
+    /// A socket that takes connections, and what it takes to remove its own file again and no other.
+    struct Listener {
+        var descriptor: Int32
+        var path: String
+        fileprivate var file: FileName
+
+        /// Removes the socket's file, if it is still this one.
+        func removeFile() {
+            if FileName(path: self.path) == self.file { unlink(self.path) }
+        }
+    }
+
+    /// What a path names, whatever else it named before.
+    fileprivate struct FileName: Equatable {
+        var device: dev_t
+        var inode: ino_t
+        var isSocket: Bool
+
+        init?(path: String) {
+            var status = stat()
+            guard lstat(path, &status) == 0 else { return nil }
+            (self.device, self.inode) = (status.st_dev, status.st_ino)
+            self.isSocket = status.st_mode & S_IFMT == S_IFSOCK
+        }
+    }
+
+    /// Opens a socket at `path` that its owner alone can reach. The file of an agent that is gone is replaced; its folder is
+    /// made where it is missing.
+    ///
+    /// - Throws: `invalidConfiguration` where the path cannot be used or another agent listens on it.
+    static func listen(_ path: String) throws(TrackingError) -> Listener {
+        try self.check(path)
+        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+        if !folder.isEmpty, mkdir(folder, 0o700) != 0, errno != EEXIST { throw self.error(path, errno) }
+        // Whoever looks whether the file is stale, removes it and makes its own, does so alone.
+        let lock = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard lock >= 0 else { throw self.error(path, errno) }
+        defer { close(lock) }
+        while flock(lock, LOCK_EX) != 0 { guard errno == EINTR else { throw self.error(path, errno) } }
+        try self.removeStale(path)
+        let descriptor = try self.socket()
+        do throws(TrackingError) {
+            // The file gets the mode of the socket: at no moment can anyone else connect.
+            guard fchmod(descriptor, 0o600) == 0, self.withAddress(path, { Glibc.bind(descriptor, $0, $1) }) == 0,
+                Glibc.listen(descriptor, 16) == 0
+            else { throw self.error(path, errno) }
+            guard let file = FileName(path: path) else { throw self.error(path, errno) }
+            return Listener(descriptor: descriptor, path: path, file: file)
+        } catch {
+            close(descriptor)
+            throw error
+        }
+    }
+
+    private static func removeStale(_ path: String) throws(TrackingError) {
+        guard let file = FileName(path: path) else { return }
+        guard file.isSocket else {
+            throw TrackingError(.invalidConfiguration, "'\(path)' is there and is no socket; give another --socket")
+        }
+        let probe = try self.socket()
+        defer { close(probe) }
+        guard self.withAddress(path, { Glibc.connect(probe, $0, $1) }) != 0, errno == ECONNREFUSED else {
+            throw TrackingError(
+                .invalidConfiguration, "another agent listens on '\(path)'; stop it, or give another --socket")
+        }
+        unlink(path)
+    }
+
+    /// The next client that waits; negative, with `errno`, where there is none.
+    static func accept(_ listener: Listener) -> Int32 {
+        let descriptor = Glibc.accept(listener.descriptor, nil, nil)
+        if descriptor >= 0 {
+            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+        }
+        return descriptor
+    }
+
+    /// Connects to an agent.
+    ///
+    /// - Throws: `agentUnreachable` where none listens, `notAuthorized` where this user may not.
+    static func connect(_ path: String) throws(TrackingError) -> Int32 {
+        try self.check(path)
+        let descriptor = try self.socket()
+        guard self.withAddress(path, { Glibc.connect(descriptor, $0, $1) }) != 0 else { return descriptor }
+        let number = errno
+        close(descriptor)
+        switch number {
+        case EACCES, EPERM:
+            throw TrackingError(
+                .notAuthorized, "this user may not talk to the agent at '\(path)'; be the user that runs it, or root")
+        case EAGAIN:
+            throw TrackingError(.agentUnreachable, "too many wait for the agent at '\(path)'; try again")
+        default:
+            throw TrackingError(
+                .agentUnreachable,
+                "no agent listens on '\(path)'; start one with 'godwit-agent run', or name its socket with --socket")
+        }
+    }
+
+    private static func socket() throws(TrackingError) -> Int32 {
+        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        let descriptor = Glibc.socket(AF_UNIX, type, 0)
+        guard descriptor >= 0 else { throw SystemError.inputUnreadable("the control socket", errno) }
+        return descriptor
+    }
+
+    private static func check(_ path: String) throws(TrackingError) {
+        guard (1...self.maximumPathBytes).contains(path.utf8.count), !path.utf8.contains(0) else {
+            throw TrackingError(
+                .invalidConfiguration, "the path of a socket has 1 to \(self.maximumPathBytes) bytes; '\(path)' has not"
+            )
+        }
+    }
+
+    private static func error(_ path: String, _ number: Int32) -> TrackingError {
+        TrackingError(.invalidConfiguration, "the socket '\(path)' cannot be opened: \(SystemError.text(number))")
+    }
+
+    private static func withAddress(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+}

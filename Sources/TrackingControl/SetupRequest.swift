@@ -1,0 +1,106 @@
+public import TrackingCore
+
+/// What a set-up link says: `godwit://setup?broker=…&user=…&token=…&trackable=…`, where what is missing is left alone.
+///
+/// Printing it does not show the token.
+public struct SetupRequest: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+    /// The broker's address, without user and password.
+    public var broker: String?
+    /// The user at the broker.
+    public var user: String?
+    /// The password; nobody but the agent and its password file ever sees it.
+    public var token: String?
+    /// What is carried from now on.
+    public var trackable: TrackableID?
+
+    /// The most bytes of a link.
+    public static let maximumBytes = 4096
+    private static let form = "a set-up link is godwit://setup?broker=…&user=…&token=…&trackable=…"
+
+    /// Makes a request.
+    ///
+    /// - Throws: `invalidConfiguration` or `invalidName` that says which part is wrong, without the token.
+    public init(broker: String?, user: String?, token: String?, trackable: String?) throws(TrackingError) {
+        if let broker {
+            let isURL = broker.hasPrefix("mqtt://") || broker.hasPrefix("mqtts://")
+            guard isURL, !broker.contains("@"), (8...512).contains(broker.utf8.count) else {
+                throw TrackingError(
+                    .invalidConfiguration, "the link's broker is mqtt[s]://host[:port]; the user goes into user=")
+            }
+        }
+        for (name, text) in [("user", user), ("token", token)] {
+            guard let text else { continue }
+            let isPlain = !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+            guard isPlain, (1...1024).contains(text.utf8.count) else {
+                throw TrackingError(
+                    .invalidConfiguration, "the link's \(name) has 1 to 1024 bytes without control characters")
+            }
+        }
+        self.broker = broker
+        self.user = user
+        self.token = token
+        self.trackable = try trackable.map { (text) throws(TrackingError) in try TrackableID(text) }
+        if broker == nil, user == nil, token == nil, trackable == nil {
+            throw TrackingError(.invalidConfiguration, "\(Self.form); this one says nothing")
+        }
+    }
+
+    /// Reads a link.
+    ///
+    /// - Throws: `invalidConfiguration` or `invalidName` that says what is wrong, without the token.
+    public init(link: String) throws(TrackingError) {
+        let start = "godwit://setup?"
+        guard link.utf8.count <= Self.maximumBytes, link.hasPrefix(start) else {
+            throw TrackingError(.invalidConfiguration, "\(Self.form), at most \(Self.maximumBytes) bytes")
+        }
+        var values: [String: String] = [:]
+        for pair in link.dropFirst(start.count).prefix(while: { $0 != "#" }).split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = String(parts[0])
+            guard ["broker", "user", "token", "trackable"].contains(name) else {
+                throw TrackingError(.invalidConfiguration, "\(Self.form); it knows no '\(name.prefix(40))'")
+            }
+            guard parts.count == 2, let value = Self.percentDecoded(parts[1]) else {
+                throw TrackingError(.invalidConfiguration, "the link's \(name) is not percent-encoded text")
+            }
+            guard values.updateValue(value, forKey: name) == nil else {
+                throw TrackingError(.invalidConfiguration, "the link says \(name) twice")
+            }
+        }
+        try self.init(
+            broker: values["broker"], user: values["user"], token: values["token"], trackable: values["trackable"])
+    }
+
+    /// The request as the arguments of a command, the token included.
+    public var arguments: [String: JSONValue] {
+        var arguments: [String: JSONValue] = [:]
+        arguments["broker"] = self.broker.map { .text($0) }
+        arguments["user"] = self.user.map { .text($0) }
+        arguments["token"] = self.token.map { .text($0) }
+        arguments["trackable"] = self.trackable.map { .text($0.rawValue) }
+        return arguments
+    }
+
+    /// Names the parts that are there.
+    public var description: String { "set-up of \(self.arguments.keys.sorted().joined(separator: ", "))" }
+    /// Shows nothing.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+
+    private static func percentDecoded(_ text: Substring) -> String? {
+        var bytes: [UInt8] = []
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            let digits = rest.prefix(2)
+            guard digits.count == 2, digits.first != UInt8(ascii: "+"), digits.first != UInt8(ascii: "-"),
+                let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+            else { return nil }
+            bytes.append(value)
+            rest = rest.dropFirst(2)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,24 @@
+/// Names one record of the log.
+public struct RecordName: Hashable, Sendable, CustomStringConvertible {
+    /// The stream that `seq` counts in.
+    public var stream: StreamID
+    /// The record's number, from 1.
+    public var seq: UInt64
+
+    /// Makes a name.
+    public init(stream: StreamID, seq: UInt64) {
+        self.stream = stream
+        self.seq = seq
+    }
+
+    /// Reads `STREAM:SEQ`; `nil` when it is not of that form.
+    public init?(_ text: String) {
+        guard let colon = text.lastIndex(of: ":"), let stream = StreamID(String(text[..<colon])),
+            let seq = UInt64(text[text.index(after: colon)...]), (1...WireLimits.maximumInteger).contains(seq)
+        else { return nil }
+        self.init(stream: stream, seq: seq)
+    }
+
+    /// `STREAM:SEQ`.
+    public var description: String { "\(self.stream):\(self.seq)" }
+}

@@ -1,0 +1,122 @@
+/// The bytes of commands and of their answers.
+public enum CommandCodec {
+    /// Writes a command.
+    ///
+    /// - Throws: `invalidPayload` for an id, name or time that cannot stand on the wire, `payloadTooLarge` above 16 KiB.
+    public static func encode(_ command: Command) throws(TrackingError) -> [UInt8] {
+        guard Self.isName(command.id), Self.isName(command.name.rawValue) else {
+            throw TrackingError(.invalidPayload, "id and command must be strings of 1 to 64 bytes")
+        }
+        guard NumberRule.time.allows(command.time.seconds), NumberRule.time.allows(command.deadline.seconds) else {
+            throw TrackingError(.invalidPayload, "time and expires must be \(NumberRule.time.words)")
+        }
+        var writer = JSONWriter(capacity: 256)
+        writer.raw("{")
+        writer.member("id", command.id)
+        writer.member("command", command.name.rawValue)
+        writer.member("time", command.time.seconds, .time)
+        writer.member("expires", command.expires?.seconds, .time)
+        writer.name("arguments")
+        writer.object(command.arguments)
+        writer.raw("}")
+        try Self.check(writer.count, Command.maximumBytes, "a command")
+        return writer.bytes
+    }
+
+    /// Reads a command of at most 16 KiB; one without arguments has none.
+    ///
+    /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
+    public static func decode(_ payload: some Collection<UInt8>) throws(TrackingError) -> Command {
+        try Self.check(payload.count, Command.maximumBytes, "a command")
+        let message = try JSONObject(payload: payload)
+        return Command(
+            id: try message.commandName("id"), name: Command.Name(rawValue: try message.commandName("command")),
+            time: UnixTime(try message.required("time") { json throws(Refusal) in try json.number(.time) }),
+            expires: try message.optional("expires") { json throws(Refusal) in
+                UnixTime(try json.number(.time))
+            },
+            arguments: try message.optional("arguments") { json throws(Refusal) in try json.members() } ?? [:])
+    }
+
+    /// Writes an answer.
+    ///
+    /// - Throws: `payloadTooLarge` above 128 KB.
+    public static func encode(_ answer: CommandAnswer) throws(TrackingError) -> [UInt8] {
+        let bytes = JSONValue.object(answer.members).json
+        try Self.check(bytes.count, WireLimits.maximumPayloadBytes, "an answer")
+        return bytes
+    }
+
+    /// Reads an answer.
+    ///
+    /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
+    public static func decodeAnswer(_ payload: some Collection<UInt8>) throws(TrackingError) -> CommandAnswer {
+        let message = try JSONValue(json: payload)
+        guard let members = message.object else {
+            throw TrackingError(.invalidPayload, "the payload must be an object")
+        }
+        return try CommandAnswer(members: members)
+    }
+
+    /// The answer that an event of kind COMMAND has in its detail.
+    ///
+    /// - Throws: `invalidPayload` that names the member.
+    public static func answer(in event: TrackingEvent) throws(TrackingError) -> CommandAnswer {
+        guard event.kind == .command else {
+            throw TrackingError(.invalidPayload, "kind must be COMMAND; found another string")
+        }
+        return try CommandAnswer(members: event.detail)
+    }
+
+    static func isName(_ text: String) -> Bool { (1...64).contains(text.utf8.count) }
+
+    private static func check(_ count: Int, _ most: Int, _ what: String) throws(TrackingError) {
+        guard count <= most else {
+            throw TrackingError(.payloadTooLarge, "\(what) has at most \(most) bytes; this one has \(count)")
+        }
+    }
+}
+
+extension CommandAnswer {
+    /// The answer as the members of an object: the payload of a response topic, and the detail of an event.
+    public var members: [String: JSONValue] {
+        switch self.outcome {
+        case .success(let result):
+            return ["id": .text(self.id), "ok": .flag(true), "result": .object(result)]
+        case .failure(let failure):
+            let message = String(decoding: failure.message.utf8.prefix(1000), as: UTF8.self)
+            return [
+                "id": .text(self.id), "ok": .flag(false),
+                "error": .object(["code": .text(failure.code.rawValue), "message": .text(message)]),
+            ]
+        }
+    }
+
+    /// Reads the members of an object.
+    ///
+    /// - Throws: `invalidPayload` that names the member.
+    public init(members: [String: JSONValue]) throws(TrackingError) {
+        guard let id = members["id"]?.text, CommandCodec.isName(id) else {
+            throw TrackingError(.invalidPayload, "id must be a string of 1 to 64 bytes")
+        }
+        guard let isDone = members["ok"]?.flag else {
+            throw TrackingError(.invalidPayload, "ok must be true or false")
+        }
+        if isDone {
+            self.init(id: id, outcome: .success(members["result"]?.object ?? [:]))
+            return
+        }
+        guard let error = members["error"], let code = error["code"]?.text, let message = error["message"]?.text else {
+            throw TrackingError(.invalidPayload, "error must be an object of code and message")
+        }
+        self.init(id: id, outcome: .failure(CommandFailure(.init(rawValue: code), message)))
+    }
+}
+
+extension JSONObject {
+    fileprivate func commandName(_ name: StaticString) throws(TrackingError) -> String {
+        try self.required(name) { json throws(Refusal) in
+            try json.text("a string of 1 to 64 bytes") { CommandCodec.isName($0) ? $0 : nil }
+        }
+    }
+}

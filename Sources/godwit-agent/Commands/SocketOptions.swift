@@ -1,0 +1,89 @@
+import ArgumentParser
+import FoundationEssentials
+import GodwitOptions
+import TrackingControl
+import TrackingCore
+
+/// Which agent is meant: the same for every command that asks a running one.
+struct SocketOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The agent's control socket. Default: $XDG_RUNTIME_DIR/godwit/agent.sock, else /run/godwit/agent.sock.",
+            valueName: "path"))
+    var socket: String?
+
+    /// Connects to the agent.
+    ///
+    /// - Throws: `agentUnreachable` with what to do about it.
+    func connect() throws(TrackingError) -> ControlClient {
+        let environment = ProcessInfo.processInfo.environment
+        return try ControlClient(paths: self.socket.map { [$0] } ?? ControlSocket.candidates(environment: environment))
+    }
+
+    /// Has one command carried out.
+    @discardableResult
+    func ask(
+        _ name: Command.Name, _ arguments: [String: JSONValue] = [:]
+    ) async throws -> [String: JSONValue] {
+        try await self.connect().ask(name, arguments)
+    }
+
+    /// Has a command carried out that sends all that waits, and shows how far it is.
+    func askAndWait(_ name: Command.Name, _ arguments: [String: JSONValue] = [:]) async throws -> [String: JSONValue] {
+        let client = try self.connect()
+        guard Terminal.isOutput else { return try await client.ask(name, arguments, within: nil) }
+        defer { Output.writeAll("\r\u{1B}[K") }
+        return try await client.ask(name, arguments, within: nil) { line in
+            guard case .progress(_, let done, let total) = line else { return }
+            Output.writeAll("\r" + ProgressBar(done: done, total: total).text(width: Terminal.size.width) + "\u{1B}[K")
+        }
+    }
+
+    /// Asks a person, who must say yes.
+    ///
+    /// - Throws: Exit code 64 where nobody can be asked, 1 where the answer is no.
+    static func confirm(_ question: String, isYes: Bool) throws {
+        guard !isYes else { return }
+        guard Terminal.isInput else { throw ValidationError("\(question) Nobody can be asked: give --yes") }
+        Output.writeAll("\(question) [y/N] ")
+        guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
+            Program.complain("nothing was changed")
+            throw ExitCode(1)
+        }
+    }
+}
+
+/// How far a long command is, in a line.
+struct ProgressBar {
+    let done: Int
+    let total: Int
+
+    /// The bar, at most `width` characters.
+    func text(width: Int) -> String {
+        let count = " \(self.done)/\(self.total)"
+        let room = max(0, min(60, width - count.count - 3))
+        let part = self.total > 0 ? Double(min(self.done, self.total)) / Double(self.total) : 1
+        let filled = Int((part * Double(room)).rounded(.down))
+        let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: room - filled)
+        return String("[\(bar)]\(count)".prefix(width))
+    }
+}
+
+extension TrackableID {
+    /// The id as an argument of a command.
+    ///
+    /// - Throws: `ValidationError` that says which rule is broken.
+    static func argument(_ text: String) throws -> JSONValue {
+        do throws(TrackingError) { return .text(try TrackableID(text).rawValue) } catch {
+            throw ValidationError(error.message)
+        }
+    }
+}
+
+extension Coordinate {
+    /// The place as an argument of a command.
+    var json: JSONValue { .list([.number(self.longitude), .number(self.latitude)]) }
+}
+
+/// Counts and their noun: `1 point`, `2 points`.
+func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }

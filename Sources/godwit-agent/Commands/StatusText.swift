@@ -1,0 +1,104 @@
+import GodwitOptions
+import TrackingControl
+import TrackingCore
+
+/// A status for people: what it says, as lines; a value without output of its own.
+struct StatusText {
+    private let status: AgentStatus
+
+    init(_ status: AgentStatus) { self.status = status }
+
+    /// A line a value.
+    var lines: [String] {
+        let status = self.status
+        let common: [(String, String)] = [
+            ("agent", status.isOn ? "on" : "off"), ("connection", self.connection),
+            ("mode", status.mode.rawValue), ("receiver", status.sensorResolution?.argumentText ?? "not asked"),
+            ("queued", self.describe(status.queue)), ("dropped", "\(status.dropped)"),
+            ("quarantined", "\(status.quarantined)"), ("last attempt", self.ago(status.lastAttempt)),
+            ("acknowledged", self.ago(status.lastAcknowledged)), ("last fix", self.fix),
+            ("battery", status.battery.map { "\(($0 * 100).text(digits: 0)) %" } ?? "unknown"),
+            ("trip", status.trip.map { Self.describe($0) } ?? "none"),
+        ]
+        return (common + status.trackables.map { (Self.plain($0.id.rawValue), self.describe($0)) }).map { name, value in
+            name + String(repeating: " ", count: max(1, 14 - name.count)) + Self.plain(value)
+        }
+    }
+
+    private var connection: String {
+        let connection = self.status.connection
+        let since = connection.since.map { ", for \(Self.span(self.age($0)))" } ?? ""
+        let reason = connection.reason.map { ": \($0)" } ?? ""
+        return (connection.isUp ? "connected to " : "not connected to ") + connection.broker + since + reason
+    }
+
+    private var fix: String {
+        guard let fix = self.status.lastFix else { return "none" }
+        var parts = ["\(fix.coordinate.latitude.text(digits: 6)),\(fix.coordinate.longitude.text(digits: 6))"]
+        if let accuracy = fix.accuracyHorizontal { parts.append("accuracy \(accuracy.text(digits: 0)) m") }
+        if let altitude = fix.altitude { parts.append("altitude \(altitude.text(digits: 0)) m") }
+        if let speed = fix.speed { parts.append("\(speed.text(digits: 1)) m/s") }
+        return (parts + [self.ago(fix.time)]).joined(separator: ", ")
+    }
+
+    private func describe(_ trackable: AgentStatus.Trackable) -> String {
+        var parts = [trackable.state.rawValue]
+        if let inForce = trackable.resolution {
+            let why = [
+                inForce.isNear ? "near" : "far", "\(inForce.subscribers) watching",
+                inForce.isLowBattery ? "battery low" : nil,
+            ]
+            parts.append("\(inForce.resolution.argumentText) (\(why.compactMap { $0 }.joined(separator: ", ")))")
+        }
+        if let place = trackable.destination {
+            parts.append("to \(place.latitude.text(digits: 5)),\(place.longitude.text(digits: 5))")
+        }
+        parts.append("\(counted(trackable.queue.points, "point")) queued")
+        return parts.joined(separator: "; ")
+    }
+
+    private func describe(_ queue: AgentStatus.Queue) -> String {
+        let counts = [
+            counted(queue.points, "point"), counted(queue.trips, "trip"), counted(queue.events, "event"),
+            Self.size(queue.bytes),
+        ]
+        return counts.joined(separator: ", ") + (queue.oldest.map { "; the oldest \(self.ago($0))" } ?? "")
+    }
+
+    /// A trip for people.
+    static func describe(_ trip: Trip) -> String {
+        let state = trip.state == .active ? "under way" : "ended"
+        return self.plain(
+            "\(trip.mode), \(state), \(self.span(.seconds(trip.duration))), \((trip.distance / 1000).text(digits: 2)) km"
+        )
+    }
+
+    private func age(_ time: UnixTime) -> Duration { max(.zero, self.status.time.since(time)) }
+
+    private func ago(_ time: UnixTime?) -> String { time.map { "\(Self.span(self.age($0))) ago" } ?? "never" }
+
+    /// A time as its two largest units: `2 h 5 min`.
+    static func span(_ duration: Duration) -> String {
+        let seconds = Int64(max(0, min(1e12, duration.inSeconds)))
+        switch seconds {
+        case ..<60: return "\(seconds) s"
+        case ..<3600: return "\(seconds / 60) min \(seconds % 60) s"
+        case ..<86_400: return "\(seconds / 3600) h \(seconds % 3600 / 60) min"
+        default: return "\(seconds / 86_400) d \(seconds % 86_400 / 3600) h"
+        }
+    }
+
+    /// A number of bytes in a unit that suits it.
+    static func size(_ bytes: Int) -> String {
+        switch bytes {
+        case ..<1000: "\(bytes) B"
+        case ..<1_000_000: "\((Double(bytes) / 1e3).text(digits: 1)) KB"
+        default: "\((Double(bytes) / 1e6).text(digits: 1)) MB"
+        }
+    }
+
+    /// A text that cannot move the cursor: names and reasons come from others.
+    static func plain(_ text: String) -> String {
+        String(text.map { $0.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control } ? $0 : "?" })
+    }
+}

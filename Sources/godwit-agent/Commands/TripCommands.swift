@@ -1,0 +1,76 @@
+import ArgumentParser
+import GodwitOptions
+import TrackingControl
+import TrackingCore
+
+/// `godwit-agent trip`.
+struct TripCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "trip", abstract: "Begin, end or show a trip.",
+        subcommands: [Start.self, Stop.self, Show.self])
+
+    /// Whose trip.
+    struct Whose: ParsableArguments {
+        @Option(help: ArgumentHelp("Whose trip; needed where several trackables are carried.", valueName: "id"))
+        var trackable: String?
+
+        @OptionGroup var agent: SocketOptions
+
+        func arguments() throws -> [String: JSONValue] {
+            try self.trackable.map { ["trackable": try TrackableID.argument($0)] } ?? [:]
+        }
+
+        func ask(_ name: Command.Name, _ arguments: [String: JSONValue]) async throws {
+            let result = try await self.agent.ask(name, arguments)
+            guard let trip = result["trip"] else { return }
+            Output.writeAll(StatusText.describe(try MessageCodec.decodeTrip(trip.json)) + "\n")
+        }
+    }
+
+    /// `godwit-agent trip start`.
+    struct Start: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Begin a trip; an error where one is under way.")
+
+        @Argument(
+            help: ArgumentHelp(
+                "How one travels: walk, run, bicycle, car, taxi, bus, tram, train, metro, plane, boat, scooter, or a word of your own.",
+                valueName: "mode"))
+        var mode: String?
+
+        @OptionGroup var whose: Whose
+
+        func run() async throws {
+            var arguments = try self.whose.arguments()
+            arguments["mode"] = self.mode.map { .text($0) }
+            try await self.whose.ask(.startTrip, arguments)
+        }
+    }
+
+    /// `godwit-agent trip stop`.
+    struct Stop: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "End the trip; an error where none is under way.")
+        @OptionGroup var whose: Whose
+
+        func run() async throws { try await self.whose.ask(.stopTrip, self.whose.arguments()) }
+    }
+
+    /// `godwit-agent trip status`.
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "status", abstract: "Show the trip under way, or the last one.")
+        @OptionGroup var whose: Whose
+
+        func run() async throws {
+            let status = try AgentStatus(members: await self.whose.agent.ask(.status))
+            let wanted = try self.whose.arguments()["trackable"]?.text
+            let carried = status.trackables.filter { wanted == nil || $0.id.rawValue == wanted }
+            if let wanted, carried.isEmpty {
+                throw CommandFailure(.unknownTrackable, "the agent does not carry '\(wanted)'")
+            }
+            for trackable in carried {
+                let trip = trackable.trip.map { StatusText.describe($0) } ?? "no trip"
+                Output.writeAll("\(StatusText.plain(trackable.id.rawValue)): \(trip)\n")
+            }
+        }
+    }
+}

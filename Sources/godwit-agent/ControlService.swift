@@ -1,0 +1,85 @@
+import ArgumentParser
+import FoundationEssentials
+import GodwitOptions
+import Logging
+import TrackingControl
+import TrackingCore
+
+/// How a running agent is seen and steered.
+struct ControlOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Take controls on this socket. Default: $XDG_RUNTIME_DIR/godwit/agent.sock, else /run/godwit/agent.sock.",
+            valueName: "path"))
+    var socket: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Write figures to this file every 15 s, for node_exporter's textfile collector.", valueName: "path"))
+    var metricsFile: String?
+
+    @Flag(help: "Also take commands from the broker.")
+    var allowCommands = false
+}
+
+/// What the outside sees of a running agent: its control socket, its metrics file, its word to the service manager.
+struct ControlService: Sendable {
+    private let control: any AgentControl
+    private let socket: String?
+    private let metricsFile: String?
+    private let environment: [String: String]
+    private let notifier: ServiceNotifier?
+    private let logger = Logger(label: "godwit.control")
+
+    /// How often the metrics file is written.
+    static let metricsInterval: Duration = .seconds(15)
+
+    init(
+        _ control: any AgentControl, options: ControlOptions,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) {
+        self.control = control
+        self.socket = options.socket
+        self.metricsFile = options.metricsFile
+        self.environment = environment
+        self.notifier = ServiceNotifier(environment: environment)
+    }
+
+    /// Runs until cancelled; the service manager hears then that the agent is about to end.
+    ///
+    /// - Throws: `invalidConfiguration` where the socket that the user named cannot be used. Without one that is named,
+    ///   the agent does its work without a socket.
+    func run() async throws {
+        defer { self.notifier?.stopping() }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.listen() }
+            group.addTask { await self.writeMetrics() }
+            group.addTask { await self.notifier?.keepAlive { _ = await self.control.status() } }
+            try await group.waitForAll()
+        }
+    }
+
+    private func listen() async throws(TrackingError) {
+        let dispatcher = ControlDispatcher(self.control)
+        let path = self.socket ?? ControlSocket.standardPath(environment: self.environment)
+        let server = ControlServer(path: path) { await dispatcher.answer($0, say: $1) }
+        do throws(TrackingError) {
+            try await server.run { self.notifier?.ready() }
+        } catch {
+            guard self.socket == nil else { throw error }
+            self.logger.warning("no controls", metadata: ["reason": "\(error)"])
+            self.notifier?.ready()
+        }
+    }
+
+    private func writeMetrics() async {
+        guard let file = self.metricsFile else { return }
+        while !Task.isCancelled {
+            let metrics = await self.control.status().metrics
+            do throws(TrackingError) { try OwnFile.writeShared(metrics, to: file) } catch {
+                self.logger.warning("metrics not written", metadata: ["reason": "\(error)"])
+            }
+            try? await Task.sleep(for: Self.metricsInterval)
+        }
+    }
+}

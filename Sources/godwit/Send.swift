@@ -1,0 +1,107 @@
+import ArgumentParser
+import GodwitOptions
+import Logging
+import TrackingCore
+
+/// `godwit send`: a command to devices, and what each of them answers.
+struct Send: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Send a command to the devices of trackables, and show their answers.",
+        discussion: """
+            Commands: report, send-now, flush, start-trip (mode=bicycle), stop-trip, on, off, configure (KEY=VALUE), track, add, \
+            remove, destination (destination=LAT,LON). The device takes commands where its agent runs with --allow-commands. \
+            Exit code 1 where one failed or did not answer in time.
+            """)
+
+    @Argument(help: "The command.")
+    var command: String
+
+    @Argument(help: "Whose devices.")
+    var ids: [String]
+
+    @OptionGroup var broker: BrokerOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "An argument of the command. Repeatable; true, false, numbers and LAT,LON of destination are sent as such.",
+            valueName: "key=value"))
+    var argument: [String] = []
+
+    @Option(help: ArgumentHelp("How long to wait for the answers, in seconds.", valueName: "seconds"))
+    var timeout = 10.0
+
+    func validate() throws {
+        guard self.timeout > 0, self.timeout <= 3600 else {
+            throw ValidationError("--timeout must be above 0 and at most 3600 seconds, not \(self.timeout)")
+        }
+        _ = try self.arguments()
+        _ = try self.trackables()
+        let command = Command(id: "x", name: self.name, time: UnixTime(0), arguments: try self.arguments())
+        do throws(TrackingError) { _ = try CommandCodec.encode(command) } catch { throw ValidationError(error.message) }
+    }
+
+    func run() async throws {
+        Program.startLogging(Logger.Level(rawValue: self.broker.logLevel) ?? .warning)
+        let identity = try self.broker.identity()
+        var generator = SystemRandomNumberGenerator()
+        let now = TimeText.now
+        // Nobody waits for an answer any longer, so nothing should be done any longer.
+        let expires = now.advanced(by: .seconds(self.timeout))
+        let arguments = try self.arguments()
+        let commands = try self.trackables().map { id in
+            let command = Command(
+                id: UUIDText.random(using: &generator), name: self.name, time: now, expires: expires,
+                arguments: arguments)
+            return (id: id, command: command)
+        }
+        let state = CommandSenderState(
+            root: try TopicRoot(self.broker.topicRoot), client: identity.client, commands: commands)
+        let sender = CommandSender(
+            transport: try self.broker.transport(identity), timeout: .seconds(self.timeout),
+            failsFast: self.broker.failFast)
+        try await sender.run(state)
+    }
+
+    /// `start-trip` is START_TRIP.
+    private var name: Command.Name { Command.Name(rawValue: self.command.uppercased().replacing("-", with: "_")) }
+
+    private func trackables() throws -> [TrackableID] {
+        var ids: [TrackableID] = []
+        for text in self.ids {
+            do throws(TrackingError) {
+                let id = try TrackableID(text)
+                if !ids.contains(id) { ids.append(id) }
+            } catch { throw ValidationError(error.message) }
+        }
+        return ids
+    }
+
+    private func arguments() throws -> [String: JSONValue] {
+        var arguments: [String: JSONValue] = [:]
+        for text in self.argument {
+            let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            guard parts.count == 2, !parts[0].isEmpty else {
+                throw ValidationError("an argument is KEY=VALUE, not '\(text)'")
+            }
+            guard arguments.updateValue(try Self.value(parts[0], parts[1]), forKey: parts[0]) == nil else {
+                throw ValidationError("the argument \(parts[0]) is given twice")
+            }
+        }
+        return arguments
+    }
+
+    private static func value(_ key: String, _ text: String) throws -> JSONValue {
+        if key == "destination" {
+            guard let place = Coordinate(argument: text) else {
+                throw ValidationError("destination is LAT,LON in degrees, not '\(text)'")
+            }
+            return .list([.number(place.longitude), .number(place.latitude)])
+        }
+        if key == "trackable" || key == "mode" { return .text(text) }
+        switch text {
+        case "true": return .flag(true)
+        case "false": return .flag(false)
+        default: return Double(text).flatMap { $0.isFinite ? .number($0) : nil } ?? .text(text)
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The files in packaging/ are what systemd and a shell can use.
+@Suite(.timeLimit(.minutes(1))) struct PackagingTests {
+    private static let folder = Programs.root.appending(path: "packaging")
+    private static let analyzer = "/usr/bin/systemd-analyze"
+
+    /// A copy of the unit that runs the program of this package.
+    private func withUnit(_ body: (String) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-unit-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let unit = try String(contentsOf: Self.folder.appending(path: "godwit-agent.service"), encoding: .utf8)
+        let program = Programs.root.appending(path: ".build/debug/godwit-agent").path()
+        try #require(unit.contains("ExecStart=/usr/bin/godwit-agent run\n"))
+        let copy = folder.appending(path: "godwit-agent.service")
+        try unit.replacing("ExecStart=/usr/bin/godwit-agent", with: "ExecStart=\(program)")
+            .write(to: copy, atomically: true, encoding: .utf8)
+        try await body(copy.path())
+    }
+
+    @Test func systemdFindsNothingWrongWithTheUnit() async throws {
+        try await self.withUnit { unit in
+            let check = try await RunningProgram(Self.analyzer, ["verify", "--man=no", unit]).result()
+            #expect(check.code == 0)
+            #expect(check.output + check.errors == "")
+        }
+    }
+
+    @Test func theUnitsExposureIsWhatThePageSays() async throws {
+        try await self.withUnit { unit in
+            let check = try await RunningProgram(
+                Self.analyzer, ["security", "--offline=true", "--no-pager", "--threshold=20", unit]
+            ).result()
+            #expect(check.code == 0, "an exposure of at most 2.0: \(check.output.suffix(300))")
+            let page = try String(contentsOf: Self.folder.appending(path: "README.md"), encoding: .utf8)
+            let score = try #require(check.output.firstMatch(of: #/godwit-agent\.service: ([0-9.]+)/#)).1
+            #expect(page.contains("an exposure of \(score) of 10"), "\(score)")
+        }
+    }
+
+    @Test func theUnitRestartsWatchesAndKeepsItsState() throws {
+        let unit = try String(contentsOf: Self.folder.appending(path: "godwit-agent.service"), encoding: .utf8)
+        for line in ["Type=notify", "WatchdogSec=60", "StateDirectory=godwit", "Restart=on-failure", "DynamicUser=yes"]
+        {
+            #expect(unit.contains("\n\(line)\n"), "\(line)")
+        }
+    }
+
+    @Test func aShellCanReadTheScriptForOpenRC() async throws {
+        let script = Self.folder.appending(path: "godwit-agent.openrc").path()
+        let check = try await RunningProgram("/bin/sh", ["-n", script]).result()
+        #expect(check.code == 0, "\(check.errors)")
+    }
+}

@@ -1,0 +1,71 @@
+import ArgumentParser
+import Foundation
+import TestSupport
+import Testing
+import TrackingControl
+import TrackingCore
+
+@testable import godwit_agent
+
+/// What the outside sees of an agent.
+@Suite(.timeLimit(.minutes(1))) struct ControlServiceTests {
+    private let folder: URL
+
+    init() throws {
+        self.folder = FileManager.default.temporaryDirectory.appending(path: "gw-\(UUID().uuidString.prefix(8))")
+        try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
+    }
+
+    private func file(_ name: String) -> String { self.folder.appending(path: name).path() }
+
+    @Test func theServiceManagerHearsTheBeginningTheLifeAndTheEnd() async throws {
+        defer { try? FileManager.default.removeItem(at: self.folder) }
+        let manager = try NotifySocket(isAbstract: true)
+        let options = try ControlOptions.parse([
+            "--socket", self.file("agent.sock"), "--metrics-file", self.file("godwit.prom"),
+        ])
+        let service = ControlService(
+            FakeAgent(), options: options,
+            environment: ["NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "50000"])
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await service.run() }
+            var told: Set<String> = []
+            while !told.isSuperset(of: ["READY=1", "WATCHDOG=1"]) { told.insert(try await manager.next()) }
+            let client = try ControlClient(paths: [self.file("agent.sock")])
+            #expect(try await client.ask(.on) == [:])
+            try await self.wait { FileManager.default.fileExists(atPath: self.file("godwit.prom")) }
+            let metrics = try String(contentsOfFile: self.file("godwit.prom"), encoding: .utf8)
+            #expect(metrics == Samples.status.metrics)
+            group.cancelAll()
+            while try await manager.next() != "STOPPING=1" {}
+        }
+    }
+
+    @Test func aSocketThatIsNamedAndCannotBeUsedEndsTheAgent() async throws {
+        defer { try? FileManager.default.removeItem(at: self.folder) }
+        try Data().write(to: URL(filePath: self.file("agent.sock")))
+        let options = try ControlOptions.parse(["--socket", self.file("agent.sock")])
+        let error = await #expect(throws: TrackingError.self) {
+            try await ControlService(FakeAgent(), options: options, environment: [:]).run()
+        }
+        #expect(error?.code == .invalidConfiguration)
+    }
+
+    @Test func withoutOneThatIsNamedTheAgentWorksWithoutASocket() async throws {
+        defer { try? FileManager.default.removeItem(at: self.folder) }
+        try Data().write(to: URL(filePath: self.file("godwit")))
+        let manager = try NotifySocket(isAbstract: false)
+        let environment = ["XDG_RUNTIME_DIR": self.folder.path(), "NOTIFY_SOCKET": manager.name]
+        let service = ControlService(FakeAgent(), options: try ControlOptions.parse([]), environment: environment)
+        try await service.run()
+        #expect(try await manager.next() == "READY=1")
+    }
+
+    private func wait(until condition: () -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while !condition() {
+            try #require(ContinuousClock.now < deadline, "it did not happen in time")
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+}

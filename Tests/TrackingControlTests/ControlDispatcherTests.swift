@@ -1,0 +1,139 @@
+import TestSupport
+import Testing
+import TrackingCore
+
+@testable import TrackingControl
+
+@Suite struct ControlDispatcherTests {
+    private let agent = FakeAgent(records: [Samples.record(1), Samples.record(2)])
+
+    private func ask(_ name: Command.Name, _ arguments: [String: JSONValue] = [:]) async -> CommandAnswer {
+        await ControlDispatcher(self.agent).answer(self.command(name, arguments)) { _ in }
+    }
+
+    private func command(_ name: Command.Name, _ arguments: [String: JSONValue] = [:]) -> Command {
+        Command(id: "c1", name: name, time: UnixTime(0), arguments: arguments)
+    }
+
+    /// Each command, what it makes the agent do, and a member of its result.
+    static let commands: [(Command.Name, [String: JSONValue], String)] = [
+        (.on, [:], "on true"), (.off, [:], "on false"), (.report, [:], "report"), (.sendNow, [:], "sendNow"),
+        (.flush, [:], "flush"), (.startTrip, ["mode": .text("taxi"), "trackable": .text("a")], "start taxi a"),
+        (.startTrip, [:], "start - -"), (.stopTrip, [:], "stop -"),
+        (
+            .configure, ["b": .flag(true), "a": .number(2.5), "c": .text("x")],
+            "configure [\"a=2.5\", \"b=on\", \"c=x\"]"
+        ),
+        (.track, ["trackable": .text("a"), "destination": .list([.number(-8.5), .number(52)])], "track a 52.0,-8.5"),
+        (.add, ["trackable": .text("a")], "add a -"), (.remove, ["trackable": .text("a")], "remove a"),
+        (.destination, ["trackable": .text("a")], "destination a -"),
+        (.queueList, [:], "queue 50"), (.queueList, ["limit": .number(7)], "queue 7"), (.queueExport, [:], "export"),
+        (.queuePurge, [:], "purge"), (.quarantineList, [:], "quarantine 50"), (.quarantineRetry, [:], "retry all"),
+        (.quarantineDrop, ["records": .list([.text("s:4")])], "drop [s:4]"),
+        (.bind, ["trackable": .text("a")], "bind a refuse"),
+        (.bind, ["trackable": .text("a"), "unsent": .text("send")], "bind a send"),
+        (.setUp, ["token": .text("hunter2"), "trial": .flag(true)], "setup set-up of token trial true"),
+    ]
+
+    @Test(arguments: Self.commands)
+    func aCommandIsDone(name: Command.Name, arguments: [String: JSONValue], call: String) async {
+        let answer = await self.ask(name, arguments)
+        #expect(answer.id == "c1")
+        guard case .success = answer.outcome else {
+            Issue.record("\(answer)")
+            return
+        }
+        #expect(self.agent.called == [call])
+    }
+
+    @Test(arguments: Self.commands)
+    func aFailureIsTold(name: Command.Name, arguments: [String: JSONValue], call: String) async {
+        let failure = CommandFailure(.isOff, "the agent is off")
+        self.agent.fail(failure)
+        #expect(await self.ask(name, arguments).outcome == .failure(failure))
+    }
+
+    @Test(arguments: [
+        (Command.Name.startTrip, ["mode": JSONValue.text("")]), (.startTrip, ["mode": .number(1)]), (.track, [:]),
+        (.track, ["trackable": .text("")]), (.add, ["trackable": .text("a"), "destination": .text("52,8")]),
+        (.add, ["trackable": .text("a"), "destination": .list([.number(1), .number(95)])]),
+        (.queueList, ["limit": .number(201)]), (.queueList, ["limit": .number(1.5)]), (.configure, [:]),
+        (.configure, ["a": .list([])]), (.quarantineDrop, ["records": .list([.text("s")])]),
+        (.bind, ["trackable": .text("a"), "unsent": .text("lose")]), (.setUp, [:]), (.setUp, ["trial": .flag(true)]),
+    ])
+    func anArgumentThatBreaksARuleChangesNothing(name: Command.Name, arguments: [String: JSONValue]) async {
+        guard case .failure(let failure) = await self.ask(name, arguments).outcome else {
+            Issue.record("\(name) was done")
+            return
+        }
+        #expect(failure.code == .invalidArguments)
+        #expect(self.agent.called == [])
+    }
+
+    @Test func whatIsNoCommandIsRefused() async {
+        guard case .failure(let failure) = await self.ask(.init(rawValue: "DANCE")).outcome else {
+            Issue.record("it was done")
+            return
+        }
+        #expect(failure.code == .unknownCommand)
+    }
+
+    @Test func theBrokerMayAskForWhatTheProtocolNamesAndNothingElse() async throws {
+        let van = try TrackableID("van-7")
+        for (name, arguments, _) in Self.commands {
+            let agent = FakeAgent()
+            let answer = await ControlDispatcher(agent).answer(self.command(name, arguments), on: van)
+            let isAllowed = Command.Name.allowedRemotely.contains(name)
+            #expect(agent.called.isEmpty == !isAllowed, "\(name)")
+            if case .failure(let failure) = answer.outcome { #expect(!isAllowed && failure.code == .notAllowed) }
+        }
+        let status = await ControlDispatcher(self.agent).answer(self.command(.status), on: van)
+        #expect(status.outcome == .failure(CommandFailure(.notAllowed, "STATUS is not taken from the broker")))
+    }
+
+    @Test func aCommandThatNamesNoTrackableMeansTheOneOfItsTopic() async throws {
+        let dispatcher = ControlDispatcher(self.agent)
+        let van = try TrackableID("van-7")
+        _ = await dispatcher.answer(self.command(.startTrip), on: van)
+        _ = await dispatcher.answer(self.command(.remove), on: van)
+        _ = await dispatcher.answer(self.command(.add, ["trackable": .text("van-8")]), on: van)
+        #expect(self.agent.called == ["start - van-7", "remove van-7", "add van-8 -"])
+    }
+
+    @Test func theAgentIsToldWhichSettingsComeFromAfar() async throws {
+        let command = self.command(.configure, ["mode": .text("active")])
+        _ = await ControlDispatcher(self.agent).answer(command, on: try TrackableID("van-7"))
+        #expect(self.agent.called == ["from afar", "configure [\"mode=active\"]"])
+    }
+
+    @Test func anExportHandsOverEveryRecordByteForByte() async throws {
+        var items: [JSONValue] = []
+        let answer = await ControlDispatcher(self.agent).answer(self.command(.queueExport)) { line in
+            if case .item("c1", let item) = line { items.append(item) }
+        }
+        #expect(answer.outcome == .success(["records": .number(2)]))
+        #expect(items.compactMap { $0["seq"]?.count } == [1, 2])
+        #expect(items.first?["record"]?.text == "{\"extra\": 1.0}")
+    }
+
+    @Test func anExportEndsWhereNobodyListens() async {
+        struct Gone: Error {}
+        var count = 0
+        let answer = await ControlDispatcher(self.agent).answer(self.command(.queueExport)) { _ in
+            count += 1
+            throw Gone()
+        }
+        #expect(count == 1)
+        guard case .failure = answer.outcome else {
+            Issue.record("it was done")
+            return
+        }
+    }
+
+    @Test func theStatusIsTheResult() async throws {
+        let status = try await self.ask(.status).outcome.get()
+        #expect(try AgentStatus(members: status) == Samples.status)
+        let metrics = try await self.ask(.metrics).outcome.get()
+        #expect(metrics["text"]?.text == Samples.status.metrics)
+    }
+}
