@@ -46,7 +46,7 @@ let package = Package(
         .target(
             name: "TrackingMQTT", dependencies: ["TrackingCore", "CMosquitto", logging], swiftSettings: settings),
         .target(name: "TrackingSpool", dependencies: ["TrackingCore", grdb, sqlite], swiftSettings: settings),
-        .target(name: "TrackingRuntime", dependencies: ["TrackingCore"], swiftSettings: settings),
+        .target(name: "TrackingRuntime", dependencies: ["TrackingCore", logging], swiftSettings: settings),
         .target(
             name: "TrackingPublisher", dependencies: ["TrackingCore", "TrackingRuntime", logging, lifecycle],
             swiftSettings: settings),
@@ -59,7 +59,9 @@ let package = Package(
         .target(name: "TrackingTesting", dependencies: ["TrackingCore"], swiftSettings: settings),
         .target(
             name: "GodwitOptions",
-            dependencies: ["TrackingCore", "TrackingMQTT", argumentParser, logging, lifecycle, signals, yams],
+            dependencies: [
+                "TrackingCore", "TrackingMQTT", "TrackingRuntime", argumentParser, logging, lifecycle, signals, yams,
+            ],
             swiftSettings: settings),
         .executableTarget(
             name: "godwit-agent",

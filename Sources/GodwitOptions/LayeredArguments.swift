@@ -14,9 +14,6 @@ public enum LayeredArguments {
         var isRepeating: Bool
     }
 
-    /// Keys of the file that are not options: the commands read them themselves.
-    public static let structuredKeys: Set<String> = ["trackables"]
-
     /// The arguments of the command line with those of the environment and the file put in.
     ///
     /// - Throws: `ValidationError` for a file that cannot be read or has unknown keys; it names the key.
@@ -123,7 +120,9 @@ public enum LayeredArguments {
     }
 
     private static func check(_ file: ConfigurationFile, _ options: [Option]) throws {
-        let known = Set(options.map(\.name)).union(self.structuredKeys)
+        var known = Set(options.map(\.name))
+        // A key that is no option: the commands that carry trackables read it themselves.
+        if known.contains("trackable") { known.insert("trackables") }
         guard let unknown = file.entries.first(where: { !known.contains($0.key) }) else { return }
         throw ValidationError(
             "\(file.place(unknown)) is unknown; the keys are the long options of the command, without dashes")

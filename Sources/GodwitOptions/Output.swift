@@ -77,22 +77,7 @@ public final class Output: Sendable {
     /// Writes all of a text, and waits for as long as that takes.
     @discardableResult
     public static func writeAll(_ text: String) -> Result<Void, any Error> {
-        var bytes = Array(text.utf8)[...]
-        while !bytes.isEmpty {
-            let count = bytes.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
-            if count < 0 {
-                let code = errno
-                switch code {
-                case EINTR: continue
-                case EAGAIN:
-                    var descriptor = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
-                    _ = poll(&descriptor, 1, -1)
-                default: return .failure(Failure(code: code))
-                }
-            } else {
-                bytes = bytes.dropFirst(count)
-            }
-        }
-        return .success(())
+        let code = WholeWrite.write(text, to: STDOUT_FILENO)
+        return code == 0 ? .success(()) : .failure(Failure(code: code))
     }
 }

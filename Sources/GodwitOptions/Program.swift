@@ -11,6 +11,7 @@ public enum Program {
     /// Reads the layered arguments, runs the command they name, and exits with the code that tells what came of it.
     public static func run(_ root: any ParsableCommand.Type) async {
         let environment = ProcessInfo.processInfo.environment
+        defer { self.finishErrors() }
         do {
             let arguments = try LayeredArguments.merge(
                 Array(CommandLine.arguments.dropFirst()), environment: environment, for: root)
@@ -25,6 +26,7 @@ public enum Program {
         } catch let error as ConfigurationFileError {
             self.end(error.description, .inputUnreadable)
         } catch {
+            self.finishErrors()
             root.exit(withError: error)
         }
     }
@@ -54,19 +56,22 @@ public enum Program {
     /// Says why on standard error and exits.
     public static func end(_ message: String, _ code: ExitCode) -> Never {
         self.complain(message)
+        self.finishErrors()
         Glibc.exit(code.rawValue)
     }
 
-    /// Says something on standard error.
-    public static func complain(_ message: String) {
-        let text = Array("Error: \(message)\n".utf8)
-        _ = write(STDERR_FILENO, text, text.count)
-    }
+    /// Says something on standard error; waits for nobody to read it.
+    public static func complain(_ message: String) { ErrorOutput.standard.write("Error: \(message)\n") }
 
-    /// Sends logs to standard error, from `level` on.
+    /// The last lines are written before the program ends, unless nobody reads them.
+    private static func finishErrors() { ErrorOutput.standard.flush(within: .milliseconds(500)) }
+
+    /// Sends logs to standard error, from `level` on. Nobody who logs waits for a reader, and one that closes it is no reason
+    /// to end.
     public static func startLogging(_ level: Logger.Level) {
+        signal(SIGPIPE, SIG_IGN)
         LoggingSystem.bootstrap { label in
-            var handler = StreamLogHandler.standardError(label: label)
+            var handler = StreamLogHandler(label: label, stream: ErrorOutput.standard)
             handler.logLevel = level
             return handler
         }

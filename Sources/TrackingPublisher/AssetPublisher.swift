@@ -26,6 +26,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     private let toldEvents = Broadcast<TrackableEvent>(buffer: 100)
     private let sensor = Broadcast<Resolution>(buffer: 1)
     private let connections = Broadcast<Disconnection?>(buffer: 64)
+    private let bad: BadMessages
     private let shared = Mutex(Shared())
 
     private struct Shared {
@@ -33,12 +34,10 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         var states: [TrackableID: PublisherState] = [:]
         var sensor: Resolution?
         var failure: TrackingError?
-        var badMessages = 0
         /// Who waits for the answer to a request, by its number.
         var requests: [UInt64: CheckedContinuation<Result<Trip, TrackingError>, Never>] = [:]
         var lastRequest: UInt64 = 0
         var hasEnded = false
-        var warnings = WarningLimit<TrackingError.Code>()
     }
 
     /// Makes a publisher that carries nothing yet.
@@ -57,6 +56,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         self.spool = spool
         self.policy = policy
         self.logger = logger
+        self.bad = BadMessages(logger: logger)
     }
 
     // MARK: - What is carried
@@ -167,7 +167,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     /// What is asked of the source now.
     public var sensorResolution: Resolution? { self.shared.withLock { $0.sensor } }
     /// How many messages could not be read.
-    public var badMessages: Int { self.shared.withLock { $0.badMessages } }
+    public var badMessages: Int { self.bad.count }
 
     // MARK: - Running
 
@@ -275,14 +275,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         case .resolutionChanged(let id, let inForce):
             self.resolutionChanges.tell(TrackableResolutionChange(trackable: id, inForce: inForce))
         case .badMessage(let topic, let error):
-            let now = self.clock.moment.now
-            let verdict = self.shared.withLock { shared in
-                shared.badMessages += 1
-                return shared.warnings.happened(error.code, now: now)
-            }
-            guard case .say(let unsaid) = verdict else { return }
-            self.logger.warning(
-                "message skipped", metadata: ["topic": "\(topic)", "reason": "\(error)", "unsaid": "\(unsaid)"])
+            self.bad.skipped(topic, error, now: self.clock.moment.now)
         case .connectionChanged(let disconnection):
             self.connections.tell(disconnection)
         case .removed(let id):

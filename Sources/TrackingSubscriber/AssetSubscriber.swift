@@ -19,12 +19,11 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     private let mailbox = Mailbox<SubscriberStateMachine.Event>()
     private let told = Broadcast<SubscriberEvent>(
         buffer: 65_536, bytes: 32 * 1_024 * 1_024, size: { $0.approximateBytes })
+    private let bad: BadMessages
     private let shared = Mutex(Shared())
 
     private struct Shared {
         var expected: [TrackableID: MonotonicTime] = [:]
-        var badMessages = 0
-        var warnings = WarningLimit<TrackingError.Code>()
         var failure: TrackingError?
     }
 
@@ -38,6 +37,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         self.configuration = configuration
         self.transport = transport
         self.logger = logger
+        self.bad = BadMessages(logger: logger)
     }
 
     /// Watches a trackable from now on, asking for a resolution or not; late joiners get the last position, resolution and
@@ -104,7 +104,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     }
 
     /// How many messages could not be read.
-    public var badMessages: Int { self.shared.withLock { $0.badMessages } }
+    public var badMessages: Int { self.bad.count }
 
     /// How many events readers lost that did not keep up, over all streams.
     public var lostEvents: Int { self.told.lost }
@@ -172,14 +172,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         case .state(_, .failed, let reason):
             self.shared.withLock { $0.failure = reason }
         case .badMessage(let topic, let error):
-            let now = self.clock.moment.now
-            let verdict = self.shared.withLock { shared in
-                shared.badMessages += 1
-                return shared.warnings.happened(error.code, now: now)
-            }
-            guard case .say(let unsaid) = verdict else { return }
-            self.logger.warning(
-                "message skipped", metadata: ["topic": "\(topic)", "reason": "\(error)", "unsaid": "\(unsaid)"])
+            self.bad.skipped(topic, error, now: self.clock.moment.now)
         case .refused(let id, let error):
             let what = id.map { "\($0)" } ?? "everything"
             self.logger.warning("not authorised", metadata: ["trackable": "\(what)", "reason": "\(error)"])

@@ -35,12 +35,23 @@ extension Trip {
 extension TrackingEvent {
     /// What it holds outside of itself.
     fileprivate var approximateBytes: Int {
-        let entry = MemoryLayout<(String, DetailValue)>.stride
-        let detail = self.detail.reduce(0) { bytes, detail in
-            guard case .text(let text) = detail.value else { return bytes + entry + detail.key.utf8.count }
-            return bytes + entry + detail.key.utf8.count + text.utf8.count
-        }
-        return detail + self.id.utf8.count + self.kind.rawValue.utf8.count + (self.location?.approximateBytes ?? 0)
+        JSONValue.object(self.detail).approximateBytes + self.id.utf8.count + self.kind.rawValue.utf8.count
+            + (self.location?.approximateBytes ?? 0)
+    }
+}
+
+extension JSONValue {
+    /// What it takes, and what it holds outside of itself.
+    fileprivate var approximateBytes: Int {
+        let content =
+            switch self {
+            case .text(let text): text.utf8.count
+            case .number, .flag: 0
+            case .list(let list): list.reduce(0) { $0 + $1.approximateBytes }
+            case .object(let members):
+                members.reduce(0) { $0 + MemoryLayout<String>.stride + $1.key.utf8.count + $1.value.approximateBytes }
+            }
+        return MemoryLayout<JSONValue>.stride + content
     }
 }
 

@@ -129,7 +129,7 @@ import TrackingCore
             "godwit", ["watch", "v", "--broker", broker.url, "--format", "json", "--log-level", "warning"])
         try await watch.wait(within: .seconds(20)) { $0.contains("\"status\":\"ABSENT\"") }
         let payloads = ["garbage", "{}", "[]", "null", "{\"location\":5}", String(repeating: "[", count: 50_000)]
-        for topic in ["v", "v/raw", "v/publisher/x", "v/resolution", "v/event", "_clients/x"] {
+        for topic in ["v", "v/raw", "v/publisher/x", "v/resolution", "v/event", "v/trip", "_clients/x"] {
             for payload in payloads { try await self.publish(payload, to: "tracking/\(topic)", broker) }
         }
         let good =

@@ -44,9 +44,12 @@ final class RunningProgram: Sendable {
     private let process: ChildProcess
     private let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-test-\(UUID().uuidString)")
 
-    /// - Parameter terminal: The terminal that it writes to, in place of a file.
+    /// - Parameters:
+    ///   - terminal: The terminal that it writes to, in place of a file.
+    ///   - errors: Where its standard error goes, in place of a file.
     init(
-        executable: URL, arguments: [String], environment: [String: String], input: String, terminal: String? = nil
+        executable: URL, arguments: [String], environment: [String: String], input: String, terminal: String? = nil,
+        errors: String? = nil
     ) throws {
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
         // `swift test` sets NO_COLOR where its own output is no terminal.
@@ -58,7 +61,7 @@ final class RunningProgram: Sendable {
             environment: inherited.merging(["XDG_STATE_HOME": self.folder.path()]) { $1 }.merging(environment) { $1 },
             input: input,
             output: terminal ?? self.folder.appending(path: "out").path(),
-            errors: self.folder.appending(path: "err").path())
+            errors: errors ?? self.folder.appending(path: "err").path())
     }
 
     deinit { try? FileManager.default.removeItem(at: self.folder) }

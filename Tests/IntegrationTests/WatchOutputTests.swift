@@ -5,37 +5,6 @@ import TrackingCore
 
 /// `godwit watch` where its output is not read, or cannot be written.
 @Suite(.serialized) struct WatchOutputTests {
-    /// A pipe with a name, of which the test holds the reading end.
-    private final class Pipe {
-        let path = FileManager.default.temporaryDirectory.appending(path: "godwit-pipe-\(UUID().uuidString)").path()
-        private var descriptor: Int32 = -1
-
-        init() throws {
-            guard mkfifo(self.path, 0o600) == 0 else { throw TestSupportError("no pipe at \(self.path)") }
-            self.descriptor = open(self.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-        }
-
-        deinit {
-            self.close()
-            unlink(self.path)
-        }
-
-        func close() {
-            if self.descriptor >= 0 { Glibc.close(self.descriptor) }
-            self.descriptor = -1
-        }
-
-        /// Waits until something was written.
-        func wait() async throws {
-            let deadline = ContinuousClock.now + .seconds(20)
-            var buffer = [UInt8](repeating: 0, count: 4_096)
-            while read(self.descriptor, &buffer, buffer.count) <= 0 {
-                try #require(ContinuousClock.now < deadline, "nothing was written")
-                try await Task.sleep(for: .milliseconds(20))
-            }
-        }
-    }
-
     private func watch(_ broker: MosquittoProcess, output: String, _ more: [String] = []) throws -> RunningProgram {
         try RunningProgram(
             executable: Programs.root.appending(path: ".build/debug/godwit"),
@@ -94,7 +63,7 @@ import TrackingCore
 
     @Test func anOutputThatNobodyReadsCostsBoundedMemoryAndHoldsUpNoEnd() async throws {
         let broker = try await MosquittoProcess.start()
-        let pipe = try Pipe()
+        let pipe = try NamedPipe()
         let watch = try self.watch(broker, output: pipe.path)
         try await pipe.wait()
         try await self.publish(try self.largeUpdates(1_500), "tracking/van-7", broker)
@@ -114,7 +83,7 @@ import TrackingCore
         let agent = try self.agent(broker)
         let other = try Programs.start(
             "godwit", ["watch", "van-7", "--broker", broker.url, "--format", "json", "--silent"])
-        let pipe = try Pipe()
+        let pipe = try NamedPipe()
         let watch = try self.watch(broker, output: pipe.path, ["--resolution", "HIGH/150/0"])
         try await pipe.wait()
         try await other.wait(within: .seconds(20)) { $0.contains("\"subscribers\":1") }
@@ -125,6 +94,29 @@ import TrackingCore
             output.split(separator: "\n").last { $0.contains("\"subscribers\"") }?.contains("\"subscribers\":0") == true
         }
         for program in [other, agent] { try await program.end() }
+    }
+
+    /// What is logged waits for nobody: the connection, and all that hangs on it, goes on.
+    @Test func errorsThatNobodyReadsHoldUpNothing() async throws {
+        let broker = try await MosquittoProcess.start()
+        let pipe = try NamedPipe()
+        try pipe.fill()
+        func start(_ name: String, _ arguments: [String]) throws -> RunningProgram {
+            try RunningProgram(
+                executable: Programs.root.appending(path: ".build/debug/\(name)"),
+                arguments: arguments + ["--broker", broker.url, "--log-level", "trace"], environment: [:],
+                input: "/dev/null", errors: pipe.path)
+        }
+        let agent = try start(
+            "godwit-agent",
+            [
+                "run", "--trackable", "van-7", "--source", "simulate:", "--battery", "none", "--default-resolution",
+                "HIGH/100/0",
+            ])
+        let watch = try start("godwit", ["watch", "van-7", "--count", "20", "--timeout", "60"])
+        #expect(try await watch.result(within: .seconds(70)).code == 0)
+        agent.terminate()
+        #expect(try await agent.result(within: .seconds(10)).code == 0)
     }
 
     @Test func anOutputThatCannotBeWrittenIsAnError() async throws {

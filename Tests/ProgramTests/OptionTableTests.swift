@@ -91,6 +91,16 @@ import Testing
         return text
     }
 
+    @Test func aFileOfTheAgentIsNoneOfWatch() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).yaml").path()
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        try "trackables:\n  - id: van\n".write(toFile: file, atomically: true, encoding: .utf8)
+        #expect { try self.parse(["watch", "van", "--config", file], [:], Godwit.self) } throws: {
+            "\($0)".contains("line 1: the key 'trackables' is unknown")
+        }
+        _ = try self.parse(["run", "--source", "simulate:", "--config", file], [:], GodwitAgent.self)
+    }
+
     @Test func aDestinationInTheSouthNeedsNoEqualsSign() throws {
         let base = ["run", "--trackable", "van", "--source", "simulate:"]
         let spaced = try self.parse(base + ["--destination", "-33.9,18.4"], [:], GodwitAgent.self)

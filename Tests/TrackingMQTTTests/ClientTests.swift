@@ -115,11 +115,13 @@ import TrackingTesting
         }
     }
 
-    /// Twenty thousand messages, a reader that waits: what is kept is bounded, the broker holds the rest, all arrive.
-    @Test func aReaderThatDoesNotReadHoldsTheBrokerBack() async throws {
+    /// A client that subscribed and does not read, and twenty thousand messages for it, which another one has published.
+    private func withFlood(
+        waitingEvents: Int, _ body: (MQTTClient, MQTTMessages) async throws -> Void
+    ) async throws {
         let broker = try await MosquittoProcess.start()
         var configuration = try TestClient.configuration("slow", port: broker.port)
-        configuration.limits.waitingEvents = 100
+        configuration.limits.waitingEvents = waitingEvents
         configuration.receiveMaximum = 20
         try await self.with(configuration) { slow in
             try await slow.withSubscription(to: ["flood"]) { messages in
@@ -128,42 +130,39 @@ import TrackingTesting
                     let flood = (0..<20_000).map { OutgoingMessage("flood", "\($0)") }
                     #expect(try await fast.publish(flood).allSatisfy { $0 == nil })
                 }
-                #expect(await slow.waitingMessages <= 100 + 600, "the limit and a pass of the loop")
-                var received: [String] = []
-                for try await message in messages {
-                    received.append(message.text)
-                    if received.count == 20_000 { break }
-                }
-                #expect(received == (0..<20_000).map(String.init), "nothing is lost")
+                try await body(slow, messages)
             }
+        }
+    }
+
+    /// Reads the whole flood.
+    private func expectFlood(_ messages: MQTTMessages) async throws {
+        var received: [String] = []
+        for try await message in messages {
+            received.append(message.text)
+            if received.count == 20_000 { break }
+        }
+        #expect(received == (0..<20_000).map(String.init), "nothing is lost")
+    }
+
+    /// A reader that waits: what is kept is bounded, the broker holds the rest, all arrive.
+    @Test func aReaderThatDoesNotReadHoldsTheBrokerBack() async throws {
+        try await self.withFlood(waitingEvents: 100) { slow, messages in
+            #expect(await slow.waitingMessages <= 100 + 600, "the limit and a pass of the loop")
+            try await self.expectFlood(messages)
         }
     }
 
     /// An answer that is behind the messages of a full subscription does not keep its publisher waiting for ever.
     @Test func whoPublishesBehindAFullSubscriptionIsTold() async throws {
-        let broker = try await MosquittoProcess.start()
-        var configuration = try TestClient.configuration("slow", port: broker.port)
-        configuration.limits.waitingEvents = 50
-        configuration.receiveMaximum = 20
-        try await self.with(configuration) { slow in
-            try await slow.withSubscription(to: ["flood"]) { messages in
-                try await TestClient.with("fast", broker) { fast in
-                    try await fast.connected()
-                    let flood = (0..<20_000).map { OutgoingMessage("flood", "\($0)") }
-                    #expect(try await fast.publish(flood).allSatisfy { $0 == nil })
-                }
-                let error = await #expect(throws: TrackingError.self) {
-                    try await slow.publish(OutgoingMessage("other", "x"))
-                }
-                #expect(error?.code == .refused)
-                var count = 0
-                for try await _ in messages {
-                    count += 1
-                    if count == 20_000 { break }
-                }
-                // Read, it is answered again.
+        try await self.withFlood(waitingEvents: 50) { slow, messages in
+            let error = await #expect(throws: TrackingError.self) {
                 try await slow.publish(OutgoingMessage("other", "x"))
             }
+            #expect(error?.code == .refused)
+            try await self.expectFlood(messages)
+            // Read, it is answered again.
+            try await slow.publish(OutgoingMessage("other", "x"))
         }
     }
 

@@ -10,6 +10,18 @@ struct RecordingLaneTests {
         talk.log.values.flatMap(\.keys).sorted()
     }
 
+    /// A publisher that captured a fix a second while it was not connected, and has just connected again.
+    private func backAfter(seconds: Int) throws -> PublisherConversation {
+        var talk = try PublisherConversation.online()
+        _ = talk.lose()
+        for second in 1...seconds {
+            talk.now = MonotonicTime(.seconds(second))
+            _ = try talk.fix(at: Double(second))
+        }
+        _ = talk.connect(1)
+        return talk
+    }
+
     @Test func nothingIsSentBeforeItIsWritten() throws {
         var talk = try PublisherConversation.online()
         talk.isDiskBusy = true
@@ -57,13 +69,7 @@ struct RecordingLaneTests {
     }
 
     @Test func theNewestPositionGoesFirstAndTheBacklogBehindIt() throws {
-        var talk = try PublisherConversation.online()
-        _ = talk.lose()
-        for second in 1...300 {
-            talk.now = MonotonicTime(.seconds(second))
-            _ = try talk.fix(at: Double(second))
-        }
-        _ = talk.connect(1)
+        var talk = try self.backAfter(seconds: 300)
         let said = (talk.granted() + talk.echoed()).filter { $0.hasPrefix("van: ") || $0.hasPrefix("van/history") }
         #expect(said.first?.hasPrefix("van: update 301 skipped 241,") == true)
         #expect(said.count == 2)
@@ -75,13 +81,7 @@ struct RecordingLaneTests {
     }
 
     @Test func aNewPositionDoesNotWaitForTheBacklog() throws {
-        var talk = try PublisherConversation.online()
-        _ = talk.lose()
-        for second in 1...1000 {
-            talk.now = MonotonicTime(.seconds(second))
-            _ = try talk.fix(at: Double(second))
-        }
-        _ = talk.connect(1)
+        var talk = try self.backAfter(seconds: 1000)
         _ = talk.granted()
         _ = talk.echoed()
         _ = talk.acked()  // the first batch is answered, the second one is on its way
