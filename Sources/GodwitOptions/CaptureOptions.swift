@@ -104,7 +104,8 @@ public struct CaptureOptions: ParsableArguments {
     public var automaticTrips: TripMode?
 
     /// Whether statistics ride along.
-    @Flag(help: "Add what was asked of the receiver to the 'extra' of each point, and tell STARTED and STOPPING events.")
+    @Flag(
+        help: "Add what was asked of the receiver to the 'extra' of each point, and tell STARTED and STOPPING events.")
     public var trackingStats = false
 
     /// Whether the network's name rides along.

@@ -52,8 +52,8 @@ extension PublisherStateMachine {
         self.assets[trackable.id]?.lowBatteryMayHaveChanged(default: battery)
         return self.tellLowBattery(of: trackable.id, at: moment)
             + self.reconsider(
-            trackable.id,
-            [.constraintsChanged(trackable.constraints), .floorChanged(floor)] + near.map { .nearChanged($0) })
+                trackable.id,
+                [.constraintsChanged(trackable.constraints), .floorChanged(floor)] + near.map { .nearChanged($0) })
     }
 
     /// Takes leave of one trackable: its presence and its resolution are cleared, its last position stays.

@@ -47,7 +47,8 @@ extension PublisherStateMachine {
 
     /// Shows the newest version once it is written. It has positions, so it is not shown where those do not go out live.
     mutating func showTrip(of id: TrackableID) -> [Action] {
-        guard self.configuration.sendsLive, self.session.isAnnounced, let asset = self.assets[id], asset.isSending, let trip = asset.unshownTrip,
+        guard self.configuration.sendsLive, self.session.isAnnounced, let asset = self.assets[id], asset.isSending,
+            let trip = asset.unshownTrip,
             trip.seq <= asset.written || trip.stream != asset.stream
         else { return [] }
         self.assets[id]?.unshownTrip = nil
