@@ -60,7 +60,7 @@ import Testing
     func everyOptionOnThePageIsOne(page: String) throws {
         let commands: [any ParsableCommand.Type] = [Run.self]
         let known = Set(try commands.flatMap { try LayeredArguments.options(of: $0).map(\.name) })
-            .union(["units"])  // of `godwit watch`
+            .union(["units", "watch"])  // of `godwit watch` and `godwit-agent status`
         for code in try Self.page(page).matches(of: #/`--([a-z-]+)/#).map({ String($0.1) }) {
             #expect(known.contains(code), "--\(code) on \(page)")
         }
