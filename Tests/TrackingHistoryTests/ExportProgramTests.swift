@@ -16,7 +16,8 @@ import TrackingHistory
     @Test func gpsbabelReadsGPX() async throws {
         for points in [self.points, []] {
             let printed = try await output(
-                of: "gpsbabel", package: "gpsbabel", ["-t", "-i", "gpx", "-f", "FILE", "-o", "unicsv,utc=0", "-F", "-"],
+                of: "gpsbabel", package: "gpsbabel",
+                ["-t", "-i", "gpx", "-f", "FILE", "-o", "unicsv,utc=0", "-F", "-"],
                 file: try written(points, .gpx, of: self.name), named: "history.gpx")
             let lines = printed.split(whereSeparator: \.isNewline)
             #expect(max(0, lines.count - 1) == points.count)
@@ -32,7 +33,8 @@ import TrackingHistory
                 file: try written(points, format, of: self.name), named: "history.\(ending)")
             #expect(printed.contains("successful") && !printed.contains("ERROR"), "\(printed)")
             guard format == .geojson, !points.isEmpty else { continue }
-            #expect(printed.contains("Feature Count: 700") && printed.contains("accuracyHorizontal: Real"), "\(printed)")
+            #expect(
+                printed.contains("Feature Count: 700") && printed.contains("accuracyHorizontal: Real"), "\(printed)")
         }
     }
 

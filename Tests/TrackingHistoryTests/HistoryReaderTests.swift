@@ -142,7 +142,9 @@ import TrackingHistory
         let fixes = events.fixes
         #expect(fixes.count == 2)
         let first = try #require(fixes.first)
-        #expect(first.time == UnixTime(1_714_564_800) && first.coordinate == Points.at(0, 45.5231341, -122.6765012).coordinate)
+        #expect(
+            first.time == UnixTime(1_714_564_800)
+                && first.coordinate == Points.at(0, 45.5231341, -122.6765012).coordinate)
         #expect(first.altitude == 80 && first.speed == 4 && first.bearing == 271)
         #expect(first.accuracyHorizontal == 5 && first.accuracyVertical == 3 && first.batteryLevel == 0.85)
         #expect(first.accuracySpeed == 0.61 && first.accuracyBearing == 4.2)

@@ -28,7 +28,8 @@ import TrackingHistory
         let value = try JSONValue(json: Array(text.utf8))
         #expect(value["type"]?.text == "FeatureCollection")
         let features = try #require(value["features"]?.list)
-        #expect(try features.map { try LocationCodec.decodeFeature($0.json).unnamedExtra } == points.map(\.unnamedExtra))
+        #expect(
+            try features.map { try LocationCodec.decodeFeature($0.json).unnamedExtra } == points.map(\.unnamedExtra))
         // Each Feature has a line of its own, and its `extra` the bytes that came.
         #expect(text.contains("\"extra\":{\"a\": \"x,y\",\n \"b\":[1,2]}"))
     }

@@ -41,7 +41,8 @@ import TrackingHistory
         let box = try BoundingBox(parsing: "-8.7, 52.6, -8.5, 52.7")
         #expect(!box.crossesAntimeridian)
         #expect(box.contains(Points.at(0, 52.65, -8.6).coordinate) && box.contains(Points.at(0, 52.6, -8.7).coordinate))
-        #expect(!box.contains(Points.at(0, 52.5, -8.6).coordinate) && !box.contains(Points.at(0, 52.65, 8.6).coordinate))
+        #expect(
+            !box.contains(Points.at(0, 52.5, -8.6).coordinate) && !box.contains(Points.at(0, 52.65, 8.6).coordinate))
     }
 
     @Test func aBoxMayCrossTheAntimeridian() throws {

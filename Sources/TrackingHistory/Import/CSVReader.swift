@@ -27,7 +27,8 @@ struct CSVReader: RecordingDecoder {
         for record in records where self.failure == nil {
             switch record {
             case .tooLong(let line):
-                events.append(.badInput("line \(line): more than \(CSVCutter.limit) bytes, or a quote that does not end"))
+                events.append(
+                    .badInput("line \(line): more than \(CSVCutter.limit) bytes, or a quote that does not end"))
             case .fields(let fields, _) where self.columns.isEmpty: self.readHeader(fields)
             case .fields(let fields, let line): events.append(self.event(of: fields, line))
             }
@@ -40,7 +41,8 @@ struct CSVReader: RecordingDecoder {
         let missing = [("time", PointDraft.Meaning.time), ("latitude", .latitude), ("longitude", .longitude)]
             .filter { !meanings.contains($0.1) }.map(\.0)
         guard missing.isEmpty, fields.count <= Self.maximumColumns else {
-            let reason = missing.isEmpty ? "more than \(Self.maximumColumns)" : "none for " + missing.joined(separator: ", ")
+            let reason =
+                missing.isEmpty ? "more than \(Self.maximumColumns)" : "none for " + missing.joined(separator: ", ")
             self.failure = TrackingError(
                 .inputUnreadable, "is not CSV with a header of known columns: there is \(reason)")
             return

@@ -25,7 +25,8 @@ struct PointDraft {
             (.speed, ["speed", "velocity"]), (.accuracySpeed, ["accuracyspeed", "speedaccuracy"]),
             (.kilometresPerHour, ["speedkmh", "speedkph"]), (.floor, ["floor"]),
             (.battery, ["battery", "batterylevel"]), (.mode, ["mode"]), (.motion, ["motion"]), (.tripID, ["tripid"]),
-            (.source, ["source"]), (.extra, ["extra"]), (.nothing, ["trackable", "seq", "stream", "skipped", "late", "receivedat"]),
+            (.source, ["source"]), (.extra, ["extra"]),
+            (.nothing, ["trackable", "seq", "stream", "skipped", "late", "receivedat"]),
         ]
         return Dictionary(uniqueKeysWithValues: table.flatMap { meaning, names in names.map { ($0, meaning) } })
     }()

@@ -50,12 +50,14 @@ public enum HistoryTime {
         guard let time = ISO8601.parse(text.utf8) else {
             throw TrackingError(
                 .invalidConfiguration,
-                "'\(text.prefix(40))' is no time: write a date, T, a time of day and a zone, as in 2026-05-04T09:30:00Z")
+                "'\(text.prefix(40))' is no time: write a date, T, a time of day and a zone, as in 2026-05-04T09:30:00Z"
+            )
         }
         // After the date only an offset has a sign.
         let clock = text.utf8.dropFirst(10)
-        guard text.utf8.last == UInt8(ascii: "Z") || text.utf8.last == UInt8(ascii: "z")
-            || clock.contains(UInt8(ascii: "+")) || clock.contains(UInt8(ascii: "-"))
+        guard
+            text.utf8.last == UInt8(ascii: "Z") || text.utf8.last == UInt8(ascii: "z")
+                || clock.contains(UInt8(ascii: "+")) || clock.contains(UInt8(ascii: "-"))
         else {
             throw TrackingError(
                 .invalidConfiguration,

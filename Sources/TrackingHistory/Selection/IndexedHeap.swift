@@ -49,7 +49,9 @@ struct IndexedHeap: Sendable {
         self.places[slot] = place
     }
 
-    private func isLess(_ left: Int, _ right: Int) -> Bool { self.keys[self.slots[left]] < self.keys[self.slots[right]] }
+    private func isLess(_ left: Int, _ right: Int) -> Bool {
+        self.keys[self.slots[left]] < self.keys[self.slots[right]]
+    }
 
     private mutating func swap(_ left: Int, _ right: Int) {
         let slot = self.slots[left]
