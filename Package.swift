@@ -22,6 +22,7 @@ let package = Package(
     platforms: [.macOS(.v26)],
     products: [
         .library(name: "TrackingCore", targets: ["TrackingCore"]),
+        .library(name: "TrackingHistory", targets: ["TrackingHistory"]),
         .library(name: "TrackingMQTT", targets: ["TrackingMQTT"]),
         .library(name: "TrackingPublisher", targets: ["TrackingPublisher"]),
         .library(name: "TrackingSpool", targets: ["TrackingSpool"]),
@@ -43,6 +44,7 @@ let package = Package(
             providers: [.apt(["libmosquitto-dev", "libssl-dev"]), .brew(["mosquitto", "openssl"])]),
 
         .target(name: "TrackingCore", swiftSettings: settings),
+        .target(name: "TrackingHistory", dependencies: ["TrackingCore"], swiftSettings: settings),
         .target(
             name: "TrackingMQTT", dependencies: ["TrackingCore", "CMosquitto", logging], swiftSettings: settings),
         .target(name: "TrackingSpool", dependencies: ["TrackingCore", grdb, sqlite], swiftSettings: settings),
@@ -90,12 +92,15 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(name: "TrackingCoreTests", dependencies: ["TrackingCore"], swiftSettings: settings),
         .testTarget(
+            name: "TrackingHistoryTests", dependencies: ["TrackingCore", "TrackingHistory", "TestSupport"],
+            swiftSettings: settings),
+        .testTarget(
             name: "TrackingMQTTTests",
             dependencies: ["TrackingCore", "TrackingMQTT", "TrackingTesting", "TestSupport", logging],
             swiftSettings: settings),
         .testTarget(
             name: "TrackingPublisherTests",
-            dependencies: ["TrackingCore", "TrackingPublisher", "TrackingRuntime", "TrackingTesting"],
+            dependencies: ["TrackingCore", "TrackingPublisher", "TrackingRuntime", "TrackingTesting", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "TrackingControlTests", dependencies: ["TrackingCore", "TrackingControl", "TestSupport"],

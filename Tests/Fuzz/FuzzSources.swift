@@ -38,7 +38,7 @@ func fuzzGPSD(_ bytes: [UInt8]) {
 func fuzzGPX(_ bytes: [UInt8]) { checkPieces(bytes) { GPXReader() } }
 
 /// Reads all at once and in pieces, whose sizes the bytes choose.
-private func checkPieces<Decoder: RecordingDecoder>(_ bytes: [UInt8], _ make: () -> Decoder) {
+func checkPieces<Decoder: RecordingDecoder>(_ bytes: [UInt8], _ make: () -> Decoder) {
     var whole = make()
     let events = whole.append(bytes[...]) + whole.finish()
     checkFixes(events)

@@ -16,6 +16,9 @@ private let target: @Sendable ([UInt8]) -> Void = {
     case "nmea": fuzzNMEA
     case "gpsd": fuzzGPSD
     case "gpx": fuzzGPX
+    case "features": fuzzFeatures
+    case "csv": fuzzCSV
+    case "owntracks": fuzzOwnTracks
     case let other: preconditionFailure("FUZZ_TARGET names no target: \(other ?? "it is not set")")
     }
 }()

@@ -1,3 +1,5 @@
+import TrackingCore
+
 /// Reads percentages.
 enum BatteryPercent {
     /// A plain number from 0 to 100, with white space around and a percent sign behind it if one likes; `nil` otherwise.

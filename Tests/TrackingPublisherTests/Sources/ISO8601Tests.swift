@@ -24,6 +24,26 @@ import TrackingCore
     ])
     func refusesWhatIsNone(text: String) { #expect(ISO8601.parse(text.utf8) == nil) }
 
+    @Test(arguments: [
+        (0, "1970-01-01T00:00:00Z"), (1_550_475_950.25, "2019-02-18T07:45:50.25Z"), (-0.5, "1969-12-31T23:59:59.5Z"),
+        (951_825_600.000001, "2000-02-29T12:00:00.000001Z"), (-62_135_596_800, "0001-01-01T00:00:00Z"),
+        (95_617_584_000, "5000-01-01T00:00:00Z"),
+    ])
+    func writesMoments(seconds: Double, text: String) {
+        #expect(ISO8601.text(UnixTime(seconds)) == text)
+        #expect(ISO8601.parse(text.utf8) == UnixTime(seconds))
+    }
+
+    @Test(arguments: 1...200) func whatIsWrittenIsReadBack(seed: UInt64) {
+        var dice = Dice(seed)
+        let microseconds = Int.random(in: -60_000_000_000_000_000...90_000_000_000_000_000, using: &dice)
+        for scale in [1.0, 1e3, 1e6] {
+            let time = UnixTime((Double(microseconds) / 1e6 * scale).rounded() / scale)
+            let back = ISO8601.parse(ISO8601.text(time).utf8)
+            #expect(back.map { abs($0.seconds - time.seconds) <= abs(time.seconds).ulp } == true)
+        }
+    }
+
     @Test func daysAgreeWithCountingThem() throws {
         var expected = try #require(CivilTime.days(year: 1899, month: 12, day: 31))
         for year in 1900...2101 {

@@ -1,4 +1,5 @@
 import Testing
+import TrackingCore
 
 @testable import TrackingPublisher
 

@@ -1,3 +1,5 @@
+import TrackingCore
+
 /// What a line from a receiver turned out to be.
 enum NMEALine: Hashable, Sendable {
     case sentence(NMEASentence)

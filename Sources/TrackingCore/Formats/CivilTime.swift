@@ -1,15 +1,13 @@
-import TrackingCore
-
 /// Turns dates and times of day into Unix time, without a calendar library: proleptic Gregorian, UTC.
-enum CivilTime {
+package enum CivilTime {
     /// The seconds of a day; leap seconds have no number in Unix time.
-    static let secondsPerDay = 86_400.0
+    package static let secondsPerDay = 86_400.0
 
     /// The years that dates are read in. Later ones are no fix's, and from 5138 on a date could not be sent.
     private static let years = 1...5000
 
     /// The days from 1970-01-01 to this date; `nil` where there is no such date, or not within the years 1 to 5000.
-    static func days(year: Int, month: Int, day: Int) -> Int? {
+    package static func days(year: Int, month: Int, day: Int) -> Int? {
         guard Self.years.contains(year), (1...12).contains(month),
             (1...Self.length(ofMonth: month, year: year)).contains(day)
         else { return nil }
@@ -21,8 +19,22 @@ enum CivilTime {
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 
+    /// The date that is so many days after 1970-01-01; of any year, 0 and negative ones too.
+    package static func date(days: Int) -> (year: Int, month: Int, day: Int) {
+        let shifted = days + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        return (
+            yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+        )
+    }
+
     /// The moment with this time of day (seconds, 0 ..< 86,401) that is nearest to `reference`.
-    static func moment(secondsOfDay: Double, nearest reference: UnixTime) -> UnixTime {
+    package static func moment(secondsOfDay: Double, nearest reference: UnixTime) -> UnixTime {
         let midnight = (reference.seconds / Self.secondsPerDay).rounded(.down) * Self.secondsPerDay
         let sameDay = midnight + secondsOfDay
         let offset = reference.seconds - sameDay

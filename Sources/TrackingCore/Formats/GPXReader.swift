@@ -1,13 +1,11 @@
-import TrackingCore
-
 /// Reads the track points of GPX 1.0 and 1.1, piece by piece.
 ///
 /// Waypoints and route points are places, not fixes, and are passed over. A track point without a time, or with a place that
 /// is none, is refused and said. Speed and course are read where GPX 1.0 has them and from Garmin's extension, `hdop` becomes an
 /// accuracy (see ``Confidence``), `ele` plus `geoidheight` the altitude; GPX leaves open what `ele` without
 /// `geoidheight` is measured from, and it is taken as it stands.
-struct GPXReader: RecordingDecoder {
-    private(set) var failure: TrackingError?
+package struct GPXReader: RecordingDecoder {
+    package private(set) var failure: TrackingError?
     private var scanner = XMLScanner()
     private var point: Point?
     /// The text of the element that is being read, while it may matter.
@@ -58,9 +56,9 @@ struct GPXReader: RecordingDecoder {
     }
 
     /// Starts at the beginning of a document.
-    init() {}
+    package init() {}
 
-    mutating func append(_ bytes: ArraySlice<UInt8>) -> [SourceEvent] {
+    package mutating func append(_ bytes: ArraySlice<UInt8>) -> [SourceEvent] {
         guard self.failure == nil else { return [] }
         self.scanner.append(bytes)
         do throws(XMLScanner.Malformed) {
@@ -72,7 +70,7 @@ struct GPXReader: RecordingDecoder {
         return self.takePending()
     }
 
-    mutating func finish() -> [SourceEvent] {
+    package mutating func finish() -> [SourceEvent] {
         guard self.failure == nil else { return [] }
         guard self.isGPX else {
             self.failure = TrackingError(.inputUnreadable, "is not GPX: it has no gpx element")

@@ -1,19 +1,20 @@
-import Foundation
+public import Foundation
 
 /// The recordings that are shared between projects, and are no part of this one.
-enum Tracks {
+public enum Tracks {
     struct Missing: Error {}
 
     /// `GODWIT_TRACKS`, or `shared/tracks` beside the package's folder; `nil` where they are not.
-    static let folder: URL? = {
+    public static let folder: URL? = {
         let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
         let named = ProcessInfo.processInfo.environment["GODWIT_TRACKS"].map { URL(fileURLWithPath: $0) }
         let candidate = named ?? package.deletingLastPathComponent().appendingPathComponent("shared/tracks")
         return FileManager.default.fileExists(atPath: candidate.path) ? candidate : nil
     }()
 
-    static func path(_ name: String) throws -> String {
+    /// The path of a recording.
+    public static func path(_ name: String) throws -> String {
         guard let folder else { throw Missing() }
         return folder.appendingPathComponent(name).path
     }

@@ -1,9 +1,32 @@
-import TrackingCore
+/// Reads the moments that gpsd and GPX write: `2019-02-18T07:45:50Z`, with any fraction, `Z`, an offset or nothing (UTC);
+/// and writes them.
+package enum ISO8601 {
+    /// The moment in UTC, with as many of six decimals as it has: `2019-02-18T07:45:50.25Z`.
+    ///
+    /// A microsecond is what a `Double` of this size still tells apart, so that reading gives the same moment back.
+    package static func text(_ time: UnixTime) -> String {
+        let microseconds = (max(-1e11, min(1e11, time.seconds)) * 1e6).rounded()
+        let days = (microseconds / (CivilTime.secondsPerDay * 1e6)).rounded(.down)
+        let (year, month, day) = CivilTime.date(days: Int(days))
+        let (seconds, fraction) = (Int(microseconds) - Int(days) * 86_400_000_000).quotientAndRemainder(
+            dividingBy: 1_000_000)
+        var text =
+            "\(Self.digits(year, 4))-\(Self.digits(month, 2))-\(Self.digits(day, 2))T\(Self.digits(seconds / 3600, 2)):"
+            + "\(Self.digits(seconds / 60 % 60, 2)):\(Self.digits(seconds % 60, 2))"
+        if fraction > 0 {
+            text += ".\(Self.digits(fraction, 6))"
+            while text.utf8.last == UInt8(ascii: "0") { text.removeLast() }
+        }
+        return text + "Z"
+    }
 
-/// Reads the moments that gpsd and GPX write: `2019-02-18T07:45:50Z`, with any fraction, `Z`, an offset or nothing (UTC).
-enum ISO8601 {
+    private static func digits(_ number: Int, _ width: Int) -> String {
+        let digits = String(number.magnitude)
+        return (number < 0 ? "-" : "") + String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+
     /// The moment that `text` names, or `nil` where it names none.
-    static func parse(_ text: some Collection<UInt8>) -> UnixTime? {
+    package static func parse(_ text: some Collection<UInt8>) -> UnixTime? {
         var scanner = DigitScanner(text)
         guard let year = scanner.digits(4), scanner.take("-"), let month = scanner.digits(2), scanner.take("-"),
             let day = scanner.digits(2), scanner.take("T") || scanner.take("t") || scanner.take(" "),
@@ -30,21 +53,21 @@ enum ISO8601 {
 }
 
 /// Walks over ASCII text that is made of digits and separators.
-struct DigitScanner<Text: Collection<UInt8>> {
+package struct DigitScanner<Text: Collection<UInt8>> {
     private let text: Text
     private var index: Text.Index
 
     /// Starts at the beginning of `text`.
-    init(_ text: Text) {
+    package init(_ text: Text) {
         self.text = text
         self.index = text.startIndex
     }
 
     /// Whether nothing is left.
-    var isAtEnd: Bool { self.index == self.text.endIndex }
+    package var isAtEnd: Bool { self.index == self.text.endIndex }
 
     /// Takes exactly `count` digits.
-    mutating func digits(_ count: Int) -> Int? {
+    package mutating func digits(_ count: Int) -> Int? {
         var value = 0
         for _ in 0..<count {
             guard let digit = self.digit() else { return nil }
@@ -54,7 +77,7 @@ struct DigitScanner<Text: Collection<UInt8>> {
     }
 
     /// Takes the digits after a decimal point, at least one, as a value below 1; those after the ninth do not count.
-    mutating func fraction() -> Double? {
+    package mutating func fraction() -> Double? {
         guard let first = self.digit() else { return nil }
         var value = first
         var scale = 10
@@ -67,7 +90,7 @@ struct DigitScanner<Text: Collection<UInt8>> {
     }
 
     /// Takes this character if it is next.
-    mutating func take(_ character: Unicode.Scalar) -> Bool {
+    package mutating func take(_ character: Unicode.Scalar) -> Bool {
         guard !self.isAtEnd, self.text[self.index] == UInt8(ascii: character) else { return false }
         self.text.formIndex(after: &self.index)
         return true

@@ -1,5 +1,3 @@
-public import TrackingCore
-
 /// What a source tells.
 public enum SourceEvent: Hashable, Sendable {
     /// A fix.

@@ -1,7 +1,7 @@
 /// Cuts a stream of bytes into lines, whatever pieces it comes in, within bounded memory.
-struct LineSplitter: Sendable {
+package struct LineSplitter: Sendable {
     /// What one line turned out to be.
-    enum Line: Hashable, Sendable {
+    package enum Line: Hashable, Sendable {
         /// The bytes of the line numbered from 1, without its end (`\n`, `\r\n` or `\r`).
         case text(ArraySlice<UInt8>, number: Int)
         /// A line longer than ``LineSplitter/limit``; its bytes were dropped as they came.
@@ -9,7 +9,7 @@ struct LineSplitter: Sendable {
     }
 
     /// The most bytes of a line: 64 KB.
-    static let limit = 65_536
+    package static let limit = 65_536
 
     /// The begun line, never longer than the limit.
     private var begun: [UInt8] = []
@@ -18,8 +18,11 @@ struct LineSplitter: Sendable {
     /// Whether the last byte was `\r`, so that a `\n` now belongs to it.
     private var followsReturn = false
 
+    /// Starts at line 1.
+    package init() {}
+
     /// Takes in the next bytes and gives the lines that they end.
-    mutating func append(_ bytes: ArraySlice<UInt8>) -> [Line] {
+    package mutating func append(_ bytes: ArraySlice<UInt8>) -> [Line] {
         var lines: [Line] = []
         var rest = bytes
         while let end = rest.firstIndex(where: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) {
@@ -36,7 +39,7 @@ struct LineSplitter: Sendable {
     }
 
     /// Gives the last line, where the stream ends without a line end.
-    mutating func finish() -> Line? {
+    package mutating func finish() -> Line? {
         guard self.isSkipping || !self.begun.isEmpty else { return nil }
         return self.line(endingWith: [])
     }

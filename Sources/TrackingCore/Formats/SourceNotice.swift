@@ -1,5 +1,3 @@
-public import TrackingCore
-
 /// What happened to a source, beside fixes.
 public enum SourceNotice: Hashable, Sendable {
     /// The source that runs is now this one; the others are closed.

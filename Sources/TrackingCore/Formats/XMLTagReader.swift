@@ -1,5 +1,5 @@
 /// Reads what is between `<` and `>`: a name and attributes.
-struct XMLTagReader {
+package struct XMLTagReader {
     private var rest: ArraySlice<UInt8>
 
     /// Reads from the beginning of `tag`.
@@ -32,7 +32,7 @@ struct XMLTagReader {
     }
 
     /// Whether XML takes this byte for white space.
-    static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+    package static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
     /// The text with character references resolved.
     static func unescaped(_ bytes: ArraySlice<UInt8>) -> String {

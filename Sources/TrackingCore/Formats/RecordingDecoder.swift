@@ -1,7 +1,5 @@
-import TrackingCore
-
 /// Reads a recorded format, piece by piece. A value: what it is given is all that it knows.
-protocol RecordingDecoder: Sendable {
+package protocol RecordingDecoder: Sendable {
     /// Why the rest cannot be made sense of, once that is so; what came before was given.
     var failure: TrackingError? { get }
 
@@ -14,5 +12,5 @@ protocol RecordingDecoder: Sendable {
 
 extension RecordingDecoder {
     /// Formats made of lines go on after a bad one.
-    var failure: TrackingError? { nil }
+    package var failure: TrackingError? { nil }
 }

@@ -1,0 +1,33 @@
+import TrackingCore
+
+/// The columns of our CSV, in their order. The ones that `godwit watch --format csv` has too are called the same there.
+enum CSVColumn: String, CaseIterable, Sendable {
+    case trackable, time, latitude, longitude, altitude, accuracy, speed, bearing, battery, stream, seq
+    case accuracyVertical, accuracyBearing, accuracySpeed, floor, mode, motion, tripId, source, extra
+
+    /// What stands in this column; empty where it is unknown.
+    func text(_ point: Location, of trackable: TrackableID) -> String {
+        switch self {
+        case .trackable: trackable.rawValue
+        case .time: ISO8601.text(point.time)
+        case .latitude: point.coordinate.latitude.decimal ?? ""
+        case .longitude: point.coordinate.longitude.decimal ?? ""
+        case .altitude: point.altitude?.decimal ?? ""
+        case .accuracy: point.accuracyHorizontal?.decimal ?? ""
+        case .speed: point.speed?.decimal ?? ""
+        case .bearing: point.bearing?.decimal ?? ""
+        case .battery: point.batteryLevel?.decimal ?? ""
+        case .stream: point.stream?.rawValue ?? ""
+        case .seq: point.seq.map { String($0) } ?? ""
+        case .accuracyVertical: point.accuracyVertical?.decimal ?? ""
+        case .accuracyBearing: point.accuracyBearing?.decimal ?? ""
+        case .accuracySpeed: point.accuracySpeed?.decimal ?? ""
+        case .floor: point.floor.map { String($0) } ?? ""
+        case .mode: point.mode?.rawValue ?? ""
+        case .motion: point.motion.map(\.rawValue).joined(separator: " ")
+        case .tripId: point.tripID ?? ""
+        case .source: point.source?.rawValue ?? ""
+        case .extra: point.extra.map { String(decoding: $0, as: UTF8.self) } ?? ""
+        }
+    }
+}

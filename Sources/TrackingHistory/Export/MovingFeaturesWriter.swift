@@ -1,0 +1,62 @@
+import TrackingCore
+
+/// OGC Moving Features JSON 1.0 (19-045r3): a FeatureCollection with a `MovingPoint` for each piece of track.
+///
+/// The format wants the times of a `MovingPoint` before its places and each time once, so of points of one time the first is
+/// kept, and a long track is several features, each beginning where the one before ended. A track that crosses the antimeridian
+/// is cut there: what lies between two places is linear in degrees.
+struct MovingFeaturesWriter: PointWriter {
+    private let name: String
+    private var piece = TrackPiece()
+    private var isContinued = false
+    private var isFirst = true
+
+    init(_ trackable: TrackableID) {
+        self.name = String(decoding: JSONValue.text(trackable.rawValue).json, as: UTF8.self)
+    }
+
+    func begin() -> String { #"{"type":"FeatureCollection","features":["# }
+
+    mutating func append(_ point: Location) -> [UInt8] {
+        var text = ""
+        if let last = self.piece.points.last {
+            let seconds = point.time.seconds - last.time.seconds
+            // Times are written in microseconds: closer than that they are the same instant.
+            if seconds.magnitude < 1e-6 { return [] }
+            let degrees = abs(point.coordinate.longitude - last.coordinate.longitude)
+            if seconds < 0 || degrees > 180 { text += self.interrupt() }
+        }
+        if let points = self.piece.append(point) {
+            text += self.feature(points)
+            self.isContinued = true
+        }
+        return Array(text.utf8)
+    }
+
+    mutating func interrupt() -> String {
+        defer { self.isContinued = false }
+        return self.piece.finish(hasGiven: self.isContinued).map { self.feature($0) } ?? ""
+    }
+
+    mutating func finish() -> String { self.interrupt() + "\n]}\n" }
+
+    private mutating func feature(_ points: [Location]) -> String {
+        defer { self.isFirst = false }
+        let times = points.map { "\"\(ISO8601.text($0.time))\"" }.joined(separator: ",")
+        let hasAltitude = points.allSatisfy { $0.altitude?.isFinite == true }
+        let places = points.map { Self.coordinates(of: $0, hasAltitude: hasAltitude) }.joined(separator: ",")
+        return (self.isFirst ? "\n" : ",\n")
+            + #"{"type":"Feature","temporalGeometry":{"type":"MovingPoint","datetimes":["# + times
+            + #"],"coordinates":["# + places + #"],"interpolation":"Linear"},"properties":{"trackable":"# + self.name
+            + "}}"
+    }
+
+    /// All places of one `MovingPoint` have the same dimension.
+    private static func coordinates(of point: Location, hasAltitude: Bool) -> String {
+        let place = point.coordinate
+        let altitude = hasAltitude ? point.altitude?.decimal : nil
+        return "["
+            + [place.longitude.decimal, place.latitude.decimal, altitude].compactMap(\.self).joined(separator: ",")
+            + "]"
+    }
+}

@@ -1,0 +1,137 @@
+/// Cuts CSV (RFC 4180) into records, whatever pieces the bytes come in. A quoted field may hold line ends; a quotation mark
+/// within a field that does not begin with one is a character like others.
+struct CSVCutter: Sendable {
+    /// What one record turned out to be.
+    enum Record: Hashable, Sendable {
+        /// The fields of the record that began at this line. An empty line is none.
+        case fields([String], line: Int)
+        /// More than ``CSVCutter/limit`` bytes, or a quoted field that does not end; up to the next line end it was dropped.
+        case tooLong(line: Int)
+    }
+
+    /// The most bytes of a record: 128 KB.
+    static let limit = 131_072
+
+    /// What stands between two fields; `nil` until the first line is over, which shows it.
+    private(set) var separator: UInt8?
+    private var fields: [String] = []
+    private var field: [UInt8] = []
+    private var size = 0
+    private var line = 1
+    private var startLine = 1
+    private var isQuoted = false
+    /// Whether a quotation mark in a quoted field came last: the end of it, or the first of two.
+    private var isQuoteOpen = false
+    private var isSkipping = false
+    private var followsReturn = false
+    /// The first line, until its separator is known.
+    private var head: [UInt8] = []
+
+    mutating func append(_ bytes: ArraySlice<UInt8>) -> [Record] {
+        var records: [Record] = []
+        for byte in bytes { self.take(byte, &records) }
+        return records
+    }
+
+    /// Gives the last record, where no line end follows it.
+    mutating func finish() -> [Record] {
+        var records: [Record] = []
+        let isUnfinished = self.isQuoted && !self.isQuoteOpen
+        self.isQuoted = false
+        if isUnfinished {
+            records.append(.tooLong(line: self.startLine))
+        } else {
+            self.take(UInt8(ascii: "\n"), &records)
+        }
+        return records
+    }
+
+    private mutating func take(_ byte: UInt8, _ records: inout [Record]) {
+        defer { self.followsReturn = byte == UInt8(ascii: "\r") }
+        if self.separator == nil { return self.takeHead(byte, &records) }
+        if self.followsReturn, byte == UInt8(ascii: "\n"), !self.isQuoted { return }
+        self.takeField(byte, &records)
+        if byte == UInt8(ascii: "\n") || (byte == UInt8(ascii: "\r") && !self.isQuoted) { self.line += 1 }
+        if !self.isSkipping, self.size > Self.limit {
+            records.append(.tooLong(line: self.startLine))
+            self.isSkipping = true
+            self.isQuoted = false
+            self.clear()
+        }
+    }
+
+    /// The first line says what separates: the first of `,`, `;` and tab that stands in it.
+    private mutating func takeHead(_ byte: UInt8, _ records: inout [Record]) {
+        let isEnd = byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
+        if !isEnd, self.head.count <= Self.limit { return self.head.append(byte) }
+        if isEnd, self.head.isEmpty {
+            if byte == UInt8(ascii: "\n"), self.followsReturn { return }
+            self.line += 1
+            self.startLine = self.line
+            return
+        }
+        let separators = [UInt8(ascii: ","), UInt8(ascii: ";"), 0x09]
+        self.separator = self.head.first(where: separators.contains) ?? separators[0]
+        let bytes = self.head.starts(with: [0xEF, 0xBB, 0xBF]) ? self.head.dropFirst(3) : self.head[...]
+        self.head = []
+        for byte in bytes + [byte] { self.takeField(byte, &records) }
+        if isEnd { self.line += 1 }
+        self.startLine = self.line
+    }
+
+    private mutating func takeField(_ byte: UInt8, _ records: inout [Record]) {
+        let isEnd = byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
+        if self.isSkipping {
+            guard isEnd else { return }
+            self.isSkipping = false
+            self.startLine = self.line + 1
+            return
+        }
+        self.size += 1
+        if self.isQuoted {
+            self.takeQuoted(byte)
+            if self.isQuoted { return }
+        }
+        switch byte {
+        case UInt8(ascii: "\""):
+            if self.field.isEmpty, !self.isQuoteOpen { self.isQuoted = true } else { self.field.append(byte) }
+        case self.separator: self.endField()
+        case _ where isEnd: self.endRecord(&records)
+        default: self.field.append(byte)
+        }
+    }
+
+    /// A byte of a quoted field; after its end the byte is yet to be looked at.
+    private mutating func takeQuoted(_ byte: UInt8) {
+        let isQuote = byte == UInt8(ascii: "\"")
+        if self.isQuoteOpen {
+            self.isQuoteOpen = false
+            if isQuote { self.field.append(byte) } else { self.isQuoted = false }
+        } else if isQuote {
+            self.isQuoteOpen = true
+        } else {
+            self.field.append(byte)
+        }
+    }
+
+    private mutating func endField() {
+        self.fields.append(String(decoding: self.field, as: UTF8.self))
+        self.field = []
+    }
+
+    private mutating func endRecord(_ records: inout [Record]) {
+        if !self.fields.isEmpty || !self.field.isEmpty {
+            self.endField()
+            records.append(.fields(self.fields, line: self.startLine))
+        }
+        self.clear()
+        self.startLine = self.line + 1
+    }
+
+    private mutating func clear() {
+        self.fields = []
+        self.field = []
+        self.size = 0
+        self.isQuoteOpen = false
+    }
+}

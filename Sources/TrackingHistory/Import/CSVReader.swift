@@ -1,0 +1,65 @@
+import TrackingCore
+
+/// Reads CSV with a header: our columns, or others by the names that ``PointDraft`` knows.
+struct CSVReader: RecordingDecoder {
+    private(set) var failure: TrackingError?
+    private var cutter = CSVCutter()
+    private var columns: [String] = []
+
+    /// The most columns.
+    static let maximumColumns = 256
+
+    mutating func append(_ bytes: ArraySlice<UInt8>) -> [SourceEvent] {
+        self.failure == nil ? self.events(of: self.cutter.append(bytes)) : []
+    }
+
+    mutating func finish() -> [SourceEvent] {
+        guard self.failure == nil else { return [] }
+        let events = self.events(of: self.cutter.finish())
+        if self.columns.isEmpty, self.failure == nil {
+            self.failure = TrackingError(.inputUnreadable, "is not CSV with a header: it is empty")
+        }
+        return events
+    }
+
+    private mutating func events(of records: [CSVCutter.Record]) -> [SourceEvent] {
+        var events: [SourceEvent] = []
+        for record in records where self.failure == nil {
+            switch record {
+            case .tooLong(let line):
+                events.append(
+                    .badInput("line \(line): more than \(CSVCutter.limit) bytes, or a quote that does not end"))
+            case .fields(let fields, _) where self.columns.isEmpty: self.readHeader(fields)
+            case .fields(let fields, let line): events.append(self.event(of: fields, line))
+            }
+        }
+        return events
+    }
+
+    private mutating func readHeader(_ fields: [String]) {
+        let meanings = fields.map { PointDraft.meaning(of: $0) }
+        let missing = [("time", PointDraft.Meaning.time), ("latitude", .latitude), ("longitude", .longitude)]
+            .filter { !meanings.contains($0.1) }.map(\.0)
+        guard missing.isEmpty, fields.count <= Self.maximumColumns else {
+            let reason =
+                missing.isEmpty ? "more than \(Self.maximumColumns)" : "none for " + missing.joined(separator: ", ")
+            self.failure = TrackingError(
+                .inputUnreadable, "is not CSV with a header of known columns: there is \(reason)")
+            return
+        }
+        self.columns = fields
+    }
+
+    private func event(of fields: [String], _ line: Int) -> SourceEvent {
+        guard fields.count == self.columns.count else {
+            return .badInput("line \(line): it has \(fields.count) fields, and the header \(self.columns.count)")
+        }
+        var draft = PointDraft()
+        for (name, field) in zip(self.columns, fields) where !field.isEmpty { draft.set(name, to: .text(field)) }
+        do throws(BadPoint) {
+            return .fix(try draft.location())
+        } catch {
+            return .badInput("line \(line): \(error.reason)")
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import TrackingCore
+
+/// Reads GeoJSON, Overland's batches and what is like them: the elements of `features` or `locations` of one JSON object after
+/// the other, or the objects themselves.
+struct FeatureReader: RecordingDecoder {
+    private(set) var failure: TrackingError?
+    private var cutter = JSONCutter(lists: ["features", "locations"])
+    private var hasRead = false
+
+    mutating func append(_ bytes: ArraySlice<UInt8>) -> [SourceEvent] { self.events(of: self.cutter.append(bytes)) }
+
+    mutating func finish() -> [SourceEvent] {
+        let events = self.events(of: self.cutter.finish())
+        if !self.hasRead, self.failure == nil {
+            self.failure = TrackingError(.inputUnreadable, "is not GeoJSON: it holds no JSON object")
+        }
+        return events
+    }
+
+    private mutating func events(of pieces: [JSONCutter.Piece]) -> [SourceEvent] {
+        pieces.compactMap { piece in
+            switch piece {
+            case .value(let bytes, let line):
+                self.hasRead = true
+                return self.event(of: bytes, line)
+            case .emptied:
+                self.hasRead = true
+                return nil
+            case .tooLong(let line):
+                return .badInput("line \(line): more than \(JSONCutter.limit) bytes for one point")
+            case .notJSON(let line): return .badInput("line \(line): not JSON")
+            case .brokenOff(let line):
+                self.hasRead = true
+                return .badInput("the file breaks off within line \(line)")
+            }
+        }
+    }
+
+    private func event(of bytes: [UInt8], _ line: Int) -> SourceEvent? {
+        // Ours, and what is as the protocol has it.
+        if var location = try? LocationCodec.decodeFeature(bytes) {
+            location.seq = nil
+            location.stream = nil
+            return .fix(location)
+        }
+        do throws(BadPoint) {
+            return try Self.point(bytes).map { .fix($0) }
+        } catch {
+            return .badInput("line \(line): \(error.reason)")
+        }
+    }
+
+    /// Somebody else's Feature; `nil` where it is something else that Overland sends between points: a trip, a visit, a pause.
+    private static func point(_ bytes: [UInt8]) throws(BadPoint) -> Location? {
+        guard let value = try? JSONValue(json: bytes), let feature = value.object else {
+            throw BadPoint("not a JSON object, or nested too deep")
+        }
+        guard feature["type"]?.text == "Feature" else { throw BadPoint("not a GeoJSON Feature") }
+        let properties = feature["properties"]?.object ?? [:]
+        if properties["action"]?.text != nil || properties["type"]?.text == "trip" { return nil }
+        guard feature["geometry"]?["type"]?.text == "Point",
+            let coordinates = feature["geometry"]?["coordinates"]?.list, coordinates.count >= 2
+        else { throw BadPoint("its geometry is not a Point") }
+        var draft = PointDraft()
+        for (name, value) in properties.sorted(by: { $0.key < $1.key }) { draft.set(name, to: value) }
+        draft.set(.longitude, to: coordinates[0])
+        draft.set(.latitude, to: coordinates[1])
+        if coordinates.count > 2 { draft.set(.altitude, to: coordinates[2]) }
+        return try draft.location()
+    }
+}

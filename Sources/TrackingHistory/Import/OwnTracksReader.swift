@@ -1,0 +1,59 @@
+import TrackingCore
+
+/// Reads what the OwnTracks Recorder stores: a line has the time, the kind of message and the message, with tabs between.
+/// Other messages than locations are passed over. Files of messages alone, one a line, are read as well.
+struct OwnTracksReader: RecordingDecoder {
+    private(set) var failure: TrackingError?
+    private var splitter = LineSplitter()
+    private var hasRead = false
+
+    mutating func append(_ bytes: ArraySlice<UInt8>) -> [SourceEvent] {
+        self.splitter.append(bytes).compactMap { self.event(of: $0) }
+    }
+
+    mutating func finish() -> [SourceEvent] {
+        let last = self.splitter.finish().flatMap { self.event(of: $0) }
+        if !self.hasRead {
+            self.failure = TrackingError(.inputUnreadable, "is not an OwnTracks recording: no line holds a message")
+        }
+        return last.map { [$0] } ?? []
+    }
+
+    private mutating func event(of line: LineSplitter.Line) -> SourceEvent? {
+        switch line {
+        case .tooLong(let number): return .badInput("line \(number) is longer than \(LineSplitter.limit) bytes")
+        case .text(let bytes, let number):
+            if bytes.allSatisfy(XMLTagReader.isSpace) { return nil }
+            do throws(BadPoint) {
+                guard let start = bytes.firstIndex(of: UInt8(ascii: "{")),
+                    let message = try? JSONValue(json: bytes[start...]), let members = message.object
+                else { throw BadPoint("it holds no JSON object") }
+                self.hasRead = true
+                return try Self.point(members).map { .fix($0) }
+            } catch {
+                return .badInput("line \(number): \(error.reason)")
+            }
+        }
+    }
+
+    /// The point of a message; `nil` where it is another kind of message.
+    private static func point(_ members: [String: JSONValue]) throws(BadPoint) -> Location? {
+        guard let kind = members["_type"]?.text else { throw BadPoint("it has no _type") }
+        guard kind != "encrypted" else { throw BadPoint("it is encrypted; let the recorder store it decrypted") }
+        guard kind == "location" else { return nil }
+        var draft = PointDraft()
+        for (name, value) in members where name != "_type" {
+            if let meaning = self.names[name] {
+                draft.set(meaning, to: value)
+            } else {
+                draft.keep(name, value)
+            }
+        }
+        return try draft.location()
+    }
+
+    private static let names: [String: PointDraft.Meaning] = [
+        "lat": .latitude, "lon": .longitude, "tst": .time, "acc": .accuracyHorizontal, "alt": .altitude,
+        "vac": .accuracyVertical, "vel": .kilometresPerHour, "cog": .bearing, "batt": .batteryPercent,
+    ]
+}

@@ -1,0 +1,140 @@
+import TrackingCore
+
+/// A point that is put together from named values, as CSV columns, GeoJSON properties and OwnTracks members give them. What is
+/// not known by name goes into `extra`, in so far as it finds room.
+struct PointDraft {
+    /// What a name stands for.
+    enum Meaning {
+        case time, latitude, longitude, altitude, accuracyHorizontal, accuracyVertical, bearing, accuracyBearing
+        case speed, accuracySpeed, kilometresPerHour, floor, battery, batteryPercent, mode, motion, tripID, source
+        case extra
+        /// It says what the program or the file knows anyway, or what names a record elsewhere.
+        case nothing
+    }
+
+    /// The names that are known, in lower case and without `_`, `-` and blanks. `docs/history.md` lists them.
+    static let names: [String: Meaning] = {
+        let table: [(Meaning, [String])] = [
+            (.time, ["time", "timestamp", "datetime", "recordedat", "utc", "tst"]),
+            (.latitude, ["latitude", "lat", "y"]), (.longitude, ["longitude", "lon", "lng", "long", "x"]),
+            (.altitude, ["altitude", "alt", "ele", "elevation", "height"]),
+            (.accuracyHorizontal, ["accuracyhorizontal", "horizontalaccuracy", "accuracy", "acc", "hacc"]),
+            (.accuracyVertical, ["accuracyvertical", "verticalaccuracy", "vac", "vacc"]),
+            (.bearing, ["bearing", "course", "heading", "cog", "direction"]),
+            (.accuracyBearing, ["accuracybearing", "courseaccuracy", "bearingaccuracy"]),
+            (.speed, ["speed", "velocity"]), (.accuracySpeed, ["accuracyspeed", "speedaccuracy"]),
+            (.kilometresPerHour, ["speedkmh", "speedkph"]), (.floor, ["floor"]),
+            (.battery, ["battery", "batterylevel"]), (.mode, ["mode"]), (.motion, ["motion"]), (.tripID, ["tripid"]),
+            (.source, ["source"]), (.extra, ["extra"]),
+            (.nothing, ["trackable", "seq", "stream", "skipped", "late", "receivedat"]),
+        ]
+        return Dictionary(uniqueKeysWithValues: table.flatMap { meaning, names in names.map { ($0, meaning) } })
+    }()
+
+    /// What a name stands for; `nil` where it is not known.
+    static func meaning(of name: String) -> Meaning? {
+        self.names[name.lowercased().filter { $0 != "_" && $0 != "-" && $0 != " " }]
+    }
+
+    private var time: UnixTime?
+    private var latitude: Double?
+    private var longitude: Double?
+    private var rest = Location(coordinate: PointDraft.anywhere, time: UnixTime(0))
+    private var unknown: [String: JSONValue] = [:]
+
+    // Both are in range.
+    private static let anywhere = Coordinate(latitude: 0, longitude: 0)!
+
+    /// Takes in a value under its name.
+    mutating func set(_ name: String, to value: JSONValue) {
+        guard let meaning = Self.meaning(of: name) else { return self.keep(name, value) }
+        self.set(meaning, to: value)
+    }
+
+    /// Takes in a value under a name that is not known.
+    mutating func keep(_ name: String, _ value: JSONValue) { self.unknown[name] = value }
+
+    /// Takes in a value. One that says nothing of the kind, or less than nothing (many write -1 for what is unknown), is unknown;
+    /// only what a point cannot do without is looked at in ``location()``.
+    mutating func set(_ meaning: Meaning, to value: JSONValue) {
+        let number = value.number ?? value.text.flatMap { Double($0) }
+        let magnitude = number.flatMap { $0 >= 0 ? $0.ifFinite : nil }
+        switch meaning {
+        case .time: self.time = self.time ?? Self.time(value)
+        case .latitude: self.latitude = number
+        case .longitude: self.longitude = number
+        case .altitude: self.rest.altitude = number?.ifFinite
+        case .accuracyHorizontal: self.rest.accuracyHorizontal = magnitude
+        case .accuracyVertical: self.rest.accuracyVertical = magnitude
+        case .bearing: self.rest.bearing = magnitude.map(\.normalizedBearing)
+        case .accuracyBearing: self.rest.accuracyBearing = magnitude
+        case .speed: self.rest.speed = magnitude
+        case .kilometresPerHour: self.rest.speed = magnitude.map { $0 / 3.6 }
+        case .accuracySpeed: self.rest.accuracySpeed = magnitude
+        case .battery: self.rest.batteryLevel = magnitude.flatMap { $0 <= 1 ? $0 : nil }
+        case .batteryPercent: self.rest.batteryLevel = magnitude.flatMap { $0 <= 100 ? $0 / 100 : nil }
+        case .floor: self.rest.floor = number.flatMap { Int(exactly: $0) }.flatMap(Self.exact)
+        case .mode: self.rest.mode = value.text.flatMap { TrackingMode(rawValue: $0) }
+        case .motion: self.rest.motion = Self.words(value).compactMap { Motion(rawValue: $0) }
+        case .tripID: self.rest.tripID = value.text.flatMap { $0.isEmpty ? nil : $0 }
+        case .source: self.rest.source = value.text.flatMap { SourceKind(rawValue: $0) }
+        case .extra: self.rest.extra = Self.object(value)
+        case .nothing: break
+        }
+    }
+
+    /// The point.
+    ///
+    /// - Throws: What is missing or wrong, without a coordinate.
+    func location() throws(BadPoint) -> Location {
+        guard let latitude = self.latitude, let longitude = self.longitude else { throw BadPoint("it has no place") }
+        guard let coordinate = Coordinate(latitude: latitude, longitude: longitude) else {
+            throw BadPoint("its latitude or longitude is out of range")
+        }
+        guard let time = self.time else { throw BadPoint("it has no time that can be read") }
+        guard time.seconds.magnitude <= 1e11 else { throw BadPoint("its time is out of range") }
+        var location = self.rest
+        location.coordinate = coordinate
+        location.time = time
+        if location.extra == nil, !self.unknown.isEmpty {
+            let extra = JSONValue.object(self.unknown).json
+            location.extra = extra.count <= Location.maximumExtraBytes ? extra : nil
+        }
+        // What cannot be sent cannot be stored either; text and depth of `extra` are a stranger's.
+        guard (try? LocationCodec.decodeFeature(LocationCodec.encodeFeature(location))) == location else {
+            throw BadPoint("it holds what the protocol has no place for")
+        }
+        return location
+    }
+
+    /// RFC 3339 or Unix time: seconds, or milliseconds where it is 1e11 or more (as seconds that were the year 5138).
+    static func time(_ value: JSONValue) -> UnixTime? {
+        let number = value.number ?? value.text.flatMap { Double($0) }
+        if let number {
+            guard number.magnitude <= 1e14 else { return nil }
+            return UnixTime(number.magnitude >= 1e11 ? number / 1000 : number)
+        }
+        return value.text.flatMap { ISO8601.parse($0.utf8) }
+    }
+
+    private static func exact(_ floor: Int) -> Int? { floor.magnitude <= WireLimits.maximumInteger ? floor : nil }
+
+    private static func words(_ value: JSONValue) -> [String] {
+        value.list?.compactMap(\.text) ?? value.text?.split(separator: " ").map { String($0) } ?? []
+    }
+
+    private static func object(_ value: JSONValue) -> [UInt8]? {
+        if let text = value.text {
+            let bytes = Array(text.utf8)
+            return (try? JSONValue(json: bytes))?.object == nil ? nil : bytes
+        }
+        return value.object == nil ? nil : value.json
+    }
+}
+
+/// Why something is no point; where it stands is said by who reads it.
+struct BadPoint: Error {
+    let reason: String
+
+    init(_ reason: String) { self.reason = reason }
+}

@@ -1,0 +1,68 @@
+public import TrackingCore
+
+/// A moment or a span of time as people write it on the command line.
+public enum HistoryTime {
+    /// Reads a moment: RFC 3339 (`2026-05-04T09:30:00Z`, `2026-05-04T11:30:00+02:00`), `now`, or how long ago it was (`10m`, as
+    /// in ``span(_:)``).
+    ///
+    /// - Throws: `invalidConfiguration` that says what is wrong.
+    public static func moment(_ text: String, now: UnixTime) throws(TrackingError) -> UnixTime {
+        if text == "now" { return now }
+        if text.contains("-") || text.contains(":") { return try self.date(text) }
+        return now.advanced(by: .zero - (try self.span(text, "a time is RFC 3339 (2026-05-04T09:30:00Z), now, or")))
+    }
+
+    /// Reads a span of time: a whole number and `s`, `m`, `h`, `d` or `w`; or several of them (`1h30m`). Above 0, at most
+    /// 1,000 years.
+    ///
+    /// - Throws: `invalidConfiguration` that says what is wrong.
+    public static func span(_ text: String) throws(TrackingError) -> Duration {
+        try self.span(text, "a span of time is")
+    }
+
+    private static let units: [(letter: Character, seconds: Int)] = [
+        ("s", 1), ("m", 60), ("h", 3600), ("d", 86_400), ("w", 604_800),
+    ]
+    private static let longest = 1000 * 365 * 86_400
+
+    private static func span(_ text: String, _ rule: String) throws(TrackingError) -> Duration {
+        let refusal = TrackingError(
+            .invalidConfiguration,
+            "\(rule) a whole number with s, m, h, d or w (10m, 2h, 1h30m, 3d), not '\(text.prefix(40))'")
+        var rest = text[...]
+        var seconds = 0
+        while !rest.isEmpty {
+            let digits = rest.prefix { $0.isASCII && $0.isNumber }
+            rest = rest.dropFirst(digits.count)
+            guard let letter = rest.popFirst(), let unit = self.units.first(where: { $0.letter == letter }),
+                digits.utf8.count <= 11, let number = Int(digits)
+            else { throw refusal }
+            seconds += number * unit.seconds
+            guard seconds <= self.longest else {
+                throw TrackingError(.invalidConfiguration, "'\(text.prefix(40))' is more than 1,000 years")
+            }
+        }
+        guard seconds > 0 else { throw refusal }
+        return .seconds(seconds)
+    }
+
+    private static func date(_ text: String) throws(TrackingError) -> UnixTime {
+        guard let time = ISO8601.parse(text.utf8) else {
+            throw TrackingError(
+                .invalidConfiguration,
+                "'\(text.prefix(40))' is no time: write a date, T, a time of day and a zone, as in 2026-05-04T09:30:00Z"
+            )
+        }
+        // After the date only an offset has a sign.
+        let clock = text.utf8.dropFirst(10)
+        guard
+            text.utf8.last == UInt8(ascii: "Z") || text.utf8.last == UInt8(ascii: "z")
+                || clock.contains(UInt8(ascii: "+")) || clock.contains(UInt8(ascii: "-"))
+        else {
+            throw TrackingError(
+                .invalidConfiguration,
+                "'\(text)' says no zone: end it with Z for UTC, or with an offset such as +02:00")
+        }
+        return time
+    }
+}

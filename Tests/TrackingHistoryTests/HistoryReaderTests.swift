@@ -1,0 +1,275 @@
+import Testing
+import TrackingCore
+import TrackingHistory
+
+@Suite struct HistoryReaderTests {
+    // MARK: What we wrote
+
+    @Test(arguments: [(HistoryFormat.json, HistoryReader.Format.geojson), (.geojson, .geojson), (.csv, .csv)])
+    func ourExportsAreReadBackWhole(format: HistoryFormat, reader: HistoryReader.Format) throws {
+        let points = Points.walk(300, seed: 1) + [Points.at(1_800_000_000.000001, -90, 180), Points.at(-5, 0, 0)]
+        let (events, failure) = read(try written(points, format), reader)
+        #expect(failure == nil && events.refusals.isEmpty)
+        let fixes = events.fixes
+        #expect(fixes.map(\.unnamedExtra) == points.map(\.unnamed.unnamedExtra))
+        for (fix, point) in zip(fixes, points) {
+            #expect(try fix.extra.map { try JSONValue(json: $0) } == point.extra.map { try JSONValue(json: $0) })
+        }
+    }
+
+    @Test func ourGPXIsReadBackAsFarAsGPXGoes() throws {
+        let points = Points.walk(300, seed: 2)
+        let (events, failure) = read(try written(points, .gpx), .gpx)
+        #expect(failure == nil && events.refusals.isEmpty)
+        #expect(events.fixes.map(\.coordinate) == points.map(\.coordinate))
+        #expect(events.fixes.map(\.time) == points.map(\.time))
+        #expect(events.fixes.map(\.altitude) == points.map(\.altitude))
+        #expect(events.fixes.map(\.speed) == points.map(\.speed))
+        #expect(events.fixes.map(\.bearing) == points.map(\.bearing))
+    }
+
+    @Test(arguments: HistoryReader.Format.allCases, 1...20)
+    func thePiecesDoNotMatter(format: HistoryReader.Format, seed: UInt64) throws {
+        var dice = SplitMix64(seed: seed)
+        let bytes = Array(Samples.file(format).utf8)
+        let whole = read([bytes[...]], format)
+        var pieces: [ArraySlice<UInt8>] = []
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            pieces.append(rest.prefix(Int.random(in: 1...20, using: &dice)))
+            rest = rest.dropFirst(pieces[pieces.count - 1].count)
+        }
+        let cut = read(pieces, format)
+        #expect(cut.events == whole.events && cut.failure == whole.failure)
+        #expect(!whole.events.fixes.isEmpty)
+    }
+
+    @Test(arguments: HistoryReader.Format.allCases, 1...100)
+    func noBytesBreakIt(format: HistoryReader.Format, seed: UInt64) {
+        var dice = SplitMix64(seed: seed)
+        var bytes = Array(Samples.file(format).utf8)
+        let bad: [UInt8] = [0, 255, 10, 13, 9, 34, 92, 44, 123, 125, 91, 93, 58, 0x1E, 45]
+        for _ in 0..<Int.random(in: 1...10, using: &dice) {
+            bytes[Int.random(in: 0..<bytes.count, using: &dice)] = bad[Int.random(in: 0..<bad.count, using: &dice)]
+        }
+        for point in read([bytes[...]], format).events.fixes {
+            #expect((try? LocationCodec.decodeFeature(LocationCodec.encodeFeature(point))) == point)
+        }
+    }
+
+    @Test(arguments: HistoryReader.Format.allCases) func memoryStaysBounded(format: HistoryReader.Format) {
+        // Whatever opens and never ends.
+        for filler in ["{\"features\":[{\"a\":\"", "time,latitude,longitude\n\"", "<gpx><trk a=\"", "[[[[", "{\"a\":"] {
+            var reader = HistoryReader(format)
+            var events = reader.append(Array(filler.utf8)[...])
+            for _ in 0..<5 { events += reader.append([UInt8](repeating: UInt8(ascii: "x"), count: 65_536)[...]) }
+            events += reader.finish()
+            #expect(events.count < 10 && events.fixes.isEmpty)
+        }
+    }
+
+    @Test(arguments: HistoryReader.Format.allCases) func anEmptyFileIsOfNoFormat(format: HistoryReader.Format) {
+        for text in ["", "\n\n", "hello\n"] {
+            let (events, failure) = read(text, format)
+            #expect(events.fixes.isEmpty && failure?.code == .inputUnreadable, "'\(text)'")
+        }
+    }
+
+    @Test func theNameTellsTheFormat() {
+        #expect(HistoryReader.Format(fileName: "a.b/c.GPX") == .gpx)
+        #expect(HistoryReader.Format(fileName: "day.geojson") == .geojson)
+        #expect(HistoryReader.Format(fileName: "2026-05.rec") == .owntracks)
+        #expect(HistoryReader.Format(fileName: "x.csv") == .csv)
+        #expect(HistoryReader.Format(fileName: "x.doc") == nil && HistoryReader.Format(fileName: "gpx") == nil)
+    }
+
+    // MARK: GeoJSON and Overland
+
+    @Test func featuresOfOthersAreReadAndRefusedByLine() throws {
+        let text = """
+            {"type":"FeatureCollection","name":"x","crs":{"features":[1]},"features":[
+            {"type":"Feature","geometry":{"type":"Point","coordinates":[2,1,9]},"properties":{"timestamp":"2026-05-04T09:30:00Z","Colour":"red"}},
+            {"type":"Feature","geometry":{"type":"Point","coordinates":[2,91]},"properties":{"time":1777887000}},
+            {"type":"Feature","geometry":{"type":"LineString","coordinates":[[2,1],[3,1]]},"properties":{"time":1777887000}},
+            {"type":"Feature","geometry":null,"properties":{}},
+            {"type":"Feature","geometry":{"type":"Point","coordinates":[2,1]},"properties":{"name":"no time"}},
+            7, null, "x",
+            {"type":"Feature","geometry":{"type":"Point","coordinates":[2,1]},"properties":{"time":1777887000250,"course":-1,"speed":-1}}
+            ],"after":{"features":[]}}
+            """
+        let (events, failure) = read(text, .geojson)
+        #expect(failure == nil)
+        #expect(
+            events.refusals == [
+                "line 3: its latitude or longitude is out of range", "line 4: its geometry is not a Point",
+                "line 5: its geometry is not a Point", "line 6: it has no time that can be read",
+                "line 7: not a JSON object, or nested too deep", "line 7: not a JSON object, or nested too deep",
+                "line 7: not a JSON object, or nested too deep",
+            ])
+        var first = Points.at(1_777_887_000, 1, 2)
+        first.altitude = 9
+        first.extra = Array(#"{"Colour":"red"}"#.utf8)
+        #expect(events.fixes == [first, Points.at(1_777_887_000.25, 1, 2)])
+    }
+
+    @Test func aSequenceGoesOnAfterADamagedLine() throws {
+        let points = Points.walk(6, seed: 3).map { point in
+            var point = point
+            point.extra = nil
+            return point
+        }
+        var lines = try written(points, .json).split(separator: "\n").map { "\u{1E}" + $0 }
+        lines[1] = String(lines[1].prefix(40))
+        lines[3] = "\u{1E}" + lines[3].dropFirst().replacing("\"Point\"", with: "\"Point")
+        let (events, failure) = read(lines.joined(separator: "\n"), .geojson)
+        #expect(failure == nil)
+        #expect(events.fixes == [points[0], points[2], points[4], points[5]].map(\.unnamed))
+        #expect(events.refusals.map { $0.prefix(8) } == ["line 2: ", "line 4: "])
+        let plain = read(lines.map { String($0.dropFirst()) }.joined(separator: "\n"), .geojson)
+        #expect(plain.events.fixes == events.fixes && plain.events.refusals == events.refusals)
+    }
+
+    @Test func whatBreaksOffIsSaid() throws {
+        let text = try written(Points.walk(3, seed: 4), .geojson)
+        let (events, failure) = read(String(text.prefix(text.count - 60)), .geojson)
+        #expect(failure == nil && events.fixes.count == 2)
+        #expect(events.refusals.last?.hasPrefix("the file breaks off within line ") == true)
+    }
+
+    @Test func overlandIsReadAsItsAppSendsIt() throws {
+        let (events, failure) = read(Samples.overland, .overland)
+        #expect(failure == nil && events.refusals.isEmpty)
+        let fixes = events.fixes
+        #expect(fixes.count == 2)
+        let first = try #require(fixes.first)
+        #expect(
+            first.time == UnixTime(1_714_564_800)
+                && first.coordinate == Points.at(0, 45.5231341, -122.6765012).coordinate)
+        #expect(first.altitude == 80 && first.speed == 4 && first.bearing == 271)
+        #expect(first.accuracyHorizontal == 5 && first.accuracyVertical == 3 && first.batteryLevel == 0.85)
+        #expect(first.accuracySpeed == 0.61 && first.accuracyBearing == 4.2)
+        #expect(first.motion == [.driving, .stationary] && first.tripID == "2024-05-01T11:58:10Z")
+        let extra = try JSONValue(json: try #require(first.extra))
+        #expect(extra["wifi"]?.text == "MyNet" && extra["battery_state"]?.text == "unplugged")
+        #expect(extra["device_id"]?.text == "phone1")
+        let second = fixes[1]
+        #expect(second.speed == nil && second.bearing == nil && second.batteryLevel == nil)
+    }
+
+    // MARK: CSV
+
+    @Test func csvOfOthersIsReadByItsHeader() throws {
+        let text = """
+            \u{FEFF}"Date Time";Lat;LNG;Elevation;Speed_kmh;note
+            2026-05-04 09:30:00;1;2;3;36;"a;b ""c""
+            d"
+
+            1777887001000;1;2;;;
+
+            """.replacing("\n", with: "\r\n")
+        let (events, failure) = read(text, .csv)
+        #expect(failure == nil && events.refusals.isEmpty)
+        #expect(events.fixes.map(\.time.seconds) == [1_777_887_000, 1_777_887_001])
+        #expect(events.fixes.first?.altitude == 3 && events.fixes.first?.speed == 10)
+        #expect(
+            events.fixes.first?.extra.map { String(decoding: $0, as: UTF8.self) }
+                == #"{"note":"a;b \"c\"\u000d\u000ad"}"#)
+        #expect(events.fixes.last?.altitude == nil && events.fixes.last?.extra == nil)
+    }
+
+    @Test func badRowsAreRefusedByLine() {
+        let text = """
+            time,latitude,longitude
+            2026-05-04T09:30:00Z,1,2
+            2026-05-04T09:30:01Z,1
+            never,1,2
+            2026-05-04T09:30:02Z,91,2
+            2026-05-04T09:30:03Z,x,2
+            2026-05-04T09:30:04Z,1,2,3
+            2026-05-04T09:30:05Z,"1",2
+            """
+        let (events, failure) = read(text, .csv)
+        #expect(failure == nil && events.fixes.count == 2)
+        #expect(
+            events.refusals == [
+                "line 3: it has 2 fields, and the header 3", "line 4: it has no time that can be read",
+                "line 5: its latitude or longitude is out of range", "line 6: it has no place",
+                "line 7: it has 4 fields, and the header 3",
+            ])
+    }
+
+    @Test func aRowThatIsTooLongCostsItself() {
+        let long = String(repeating: "x", count: 200_000)
+        let text = "time,lat,lon,n\n1,1,2,a\n2,1,2,\"\(long)\"\n3,1,2,\(long)\n4,1,2,b\n"
+        let (events, failure) = read(text, .csv)
+        #expect(failure == nil && events.fixes.map(\.time.seconds) == [1, 4])
+        #expect(events.refusals.count == 2 && events.refusals[0].hasPrefix("line 3: "))
+    }
+
+    @Test func aHeaderIsNeeded() {
+        #expect(
+            read("1,2,3\n4,5,6\n", .csv).failure?.message
+                == "is not CSV with a header of known columns: there is none for time, latitude, longitude")
+    }
+
+    // MARK: OwnTracks
+
+    @Test func ownTracksIsReadAsItsRecorderStoresIt() throws {
+        let (events, failure) = read(Samples.ownTracks, .owntracks)
+        #expect(failure == nil)
+        #expect(
+            events.refusals == [
+                "line 4: it is encrypted; let the recorder store it decrypted", "line 5: it holds no JSON object",
+            ])
+        let fixes = events.fixes
+        #expect(fixes.count == 2)
+        let first = try #require(fixes.first)
+        #expect(first.time == UnixTime(1_733_842_245) && first.coordinate == Points.at(0, 52.1, 5.1).coordinate)
+        #expect(first.accuracyHorizontal == 13 && first.altitude == 23 && first.accuracyVertical == 15)
+        #expect(first.bearing == 56 && first.speed == 6 / 3.6 && first.batteryLevel == 0.62)
+        let extra = try JSONValue(json: try #require(first.extra))
+        #expect(extra["tid"]?.text == "le" && extra["conn"]?.text == "w" && extra["inregions"]?.list?.count == 1)
+        #expect(fixes[1].speed == nil && fixes[1].coordinate == Points.at(0, 52.2, 5.2).coordinate)
+    }
+}
+
+/// Files as others write them.
+enum Samples {
+    static func file(_ format: HistoryReader.Format) -> String {
+        switch format {
+        case .gpx: (try? written(Points.walk(5, seed: 9), .gpx)) ?? ""
+        case .geojson: (try? written(Points.walk(5, seed: 9), .geojson)) ?? ""
+        case .csv: (try? written(Points.walk(5, seed: 9), .csv)) ?? ""
+        case .owntracks: Self.ownTracks
+        case .overland: Self.overland
+        }
+    }
+
+    static let ownTracks = """
+        2024-12-10T14:50:45Z\t*                 \t{"_type":"location","_id":"5e13f79e","acc":13,"alt":23,"batt":62,"bs":1,\
+        "cog":56,"conn":"w","created_at":1733842246,"lat":52.1,"lon":5.1,"m":1,"t":"p","tid":"le","tst":1733842245,"vac":15,\
+        "vel":6,"inregions":["Home"]}
+        2024-12-10T14:50:46Z\tevent             \t{"_type":"transition","event":"enter","tst":1733842246,"lat":52.1,"lon":5.1}
+        2024-12-10T14:50:47Z\tlwt               \t{"_type":"lwt","tst":1733842000}
+        2024-12-10T14:50:48Z\t*                 \t{"_type":"encrypted","data":"AAAA"}
+        2024-12-10T14:50:49Z\t*                 \tnonsense
+        2024-12-10T14:50:50Z\t*                 \t{"_type":"location","lat":"52.2","lon":"5.2","tst":1733842250,"vel":-1}
+
+        """
+
+    static let overland = """
+        {"locations":[
+        {"type":"Feature","geometry":{"type":"Point","coordinates":[-122.6765012,45.5231341]},"properties":{
+        "timestamp":"2024-05-01T12:00:00Z","altitude":80,"speed":4,"course":271,"horizontal_accuracy":5,"vertical_accuracy":3,
+        "speed_accuracy":0.61,"course_accuracy":4.2,"motion":["driving","stationary"],"wifi":"MyNet",
+        "battery_state":"unplugged","battery_level":0.85,"device_id":"phone1","trip_id":"2024-05-01T11:58:10Z"}},
+        {"type":"Feature","geometry":{"type":"Point","coordinates":[-122.67,45.52]},"properties":{
+        "timestamp":"2024-05-01T12:00:01Z","action":"visit","arrival_date":null,"departure_date":"2024-05-01T12:00:01Z"}},
+        {"type":"Feature","properties":{"timestamp":"2024-05-01T12:00:01Z","action":"paused_location_updates"}}],
+        "current":{"type":"Feature"}}
+        {"locations":[{"type":"Feature","geometry":{"type":"Point","coordinates":[-122.67,45.52]},"properties":{
+        "timestamp":"2024-05-01T12:00:02Z","speed":-1,"course":-1,"battery_level":-1,"motion":[]}},
+        {"type":"Feature","geometry":{"type":"Point","coordinates":[-122.67,45.52]},"properties":{
+        "timestamp":"2024-05-01T12:00:03Z","type":"trip","mode":"bicycle"}}],"trip":{"x":[{}]}}
+        """
+}

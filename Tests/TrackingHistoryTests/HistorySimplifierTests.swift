@@ -1,0 +1,128 @@
+import Testing
+import TrackingCore
+
+@testable import TrackingHistory
+
+@Suite struct HistorySimplifierTests {
+    private func simplified(_ points: [Location], to count: Int) throws -> HistorySimplifier {
+        var simplifier = try HistorySimplifier(maximumPoints: count)
+        for point in points { simplifier.append(point) }
+        return simplifier
+    }
+
+    /// How far any point is at most from where the kept ones say that it was at its time: at either end of a stretch that takes
+    /// no time, and in the nearest of all stretches that its time belongs to.
+    private func error(of points: [Location], keeping kept: [Location]) -> Double {
+        points.filter { !kept.contains($0) }.map { point in
+            zip(kept, kept.dropFirst()).filter { $0.time <= point.time && point.time <= $1.time }.map { start, end in
+                let whole = end.time.seconds - start.time.seconds
+                guard whole > 0 else {
+                    return max(
+                        start.coordinate.distance(to: point.coordinate).value,
+                        end.coordinate.distance(to: point.coordinate).value)
+                }
+                let fraction = (point.time.seconds - start.time.seconds) / whole
+                return start.coordinate.interpolated(to: end.coordinate, fraction: fraction)
+                    .distance(to: point.coordinate).value
+            }.min() ?? .infinity
+        }.max() ?? 0
+    }
+
+    /// A journey with turns, stops, jumps and uneven times, at any place of the world.
+    private func journey(seed: UInt64) -> [Location] {
+        var dice = SplitMix64(seed: seed)
+        let latitude = Double.random(in: -90...90, using: &dice)
+        let longitudes: [Double] = [179.99, -180, 0, .random(in: -180...180, using: &dice)]
+        var points = [Points.at(1e9, latitude, longitudes[Int.random(in: 0..<4, using: &dice)])]
+        let strides: [Double] = [1, 100, 10_000, 500_000]
+        let stride = strides[Int.random(in: 0..<4, using: &dice)]
+        let pauses: [Double] = [1, 1, 1, 0.01, 30]
+        var bearing = 0.0
+        for _ in 0..<Int.random(in: 1...400, using: &dice) {
+            bearing += .random(in: -40...40, using: &dice)
+            let isStanding = Int.random(in: 0..<5, using: &dice) == 0
+            let last = points[points.count - 1]
+            let place = last.coordinate.destination(
+                bearing: bearing, distance: Meters(isStanding ? 0 : .random(in: 0...stride, using: &dice)))
+            let pause = pauses[Int.random(in: 0..<5, using: &dice)]
+            points.append(Location(coordinate: place, time: UnixTime(last.time.seconds + pause)))
+        }
+        return points
+    }
+
+    @Test(arguments: 1...300) func theBoundHoldsForEveryDroppedPoint(seed: UInt64) throws {
+        var dice = SplitMix64(seed: seed &+ 1000)
+        let points = self.journey(seed: seed)
+        let count = Int.random(in: 2...60, using: &dice)
+        let simplifier = try self.simplified(points, to: count)
+        let kept = simplifier.points
+        #expect(kept.count == min(count, points.count))
+        #expect(kept.first == points.first && kept.last == points.last)
+        let error = self.error(of: points, keeping: kept)
+        #expect(error <= simplifier.bound.value + 1e-3, "seed \(seed): \(error) m is above \(simplifier.bound)")
+    }
+
+    @Test(arguments: 1...100) func pointsOfOneTimeDoNotBreakIt(seed: UInt64) throws {
+        var dice = SplitMix64(seed: seed)
+        var points = self.journey(seed: seed)
+        for index in points.indices.dropFirst() where Bool.random(using: &dice) {
+            points[index].time = points[index - 1].time
+        }
+        for index in points.indices.dropFirst() where points[index].time < points[index - 1].time {
+            points[index].time = points[index - 1].time
+        }
+        let simplifier = try self.simplified(points, to: 10)
+        #expect(simplifier.points.count == min(10, points.count))
+        let error = self.error(of: points, keeping: simplifier.points)
+        #expect(error <= simplifier.bound.value + 1e-3, "seed \(seed): \(error) m is above \(simplifier.bound)")
+    }
+
+    @Test func aHistoryThatFitsStaysAsItIs() throws {
+        let points = Points.walk(50, seed: 1)
+        let simplifier = try self.simplified(points, to: 50)
+        #expect(simplifier.points == points && simplifier.bound == 0)
+    }
+
+    @Test func whatIsOnTheWayCostsNothing() throws {
+        // Straight and even: nothing is lost with it. One detour stays.
+        let start = Points.at(0, 52, -8)
+        var points = (0..<1000).map { index in
+            Location(
+                coordinate: start.coordinate.destination(bearing: 90, distance: Meters(Double(index) * 10)),
+                time: UnixTime(Double(index)))
+        }
+        #expect(try self.simplified(points, to: 2).bound < 0.001)
+        points[500].coordinate = points[500].coordinate.destination(bearing: 0, distance: 300)
+        let simplifier = try self.simplified(points, to: 5)
+        #expect(simplifier.points.contains(points[500]) && simplifier.bound < 1)
+    }
+
+    @Test func aStopOnAStraightRoadIsNotLost() throws {
+        // The line does not show it, the times do.
+        let points = (0..<600).map { second in
+            let travelled = Double(min(second, 200) + max(0, second - 400)) * 10
+            return Location(
+                coordinate: Points.at(0, 52, -8).coordinate.destination(bearing: 90, distance: Meters(travelled)),
+                time: UnixTime(Double(second)))
+        }
+        let kept = try self.simplified(points, to: 4)
+        #expect(kept.points.map(\.time.seconds) == [0, 200, 400, 599] && kept.bound < 0.001)
+    }
+
+    @Test func memoryIsThatOfWhatIsKept() throws {
+        var simplifier = try HistorySimplifier(maximumPoints: 100)
+        for index in 0..<20_000 {
+            simplifier.append(Points.at(Double(index), Double(index % 90), Double(index % 180)))
+        }
+        #expect(simplifier.heldPoints == 101 && simplifier.points.count == 100 && simplifier.count == 20_000)
+    }
+
+    @Test(arguments: [-1, 0, 1, 1_000_001]) func aNumberThatMakesNoSenseIsRefused(count: Int) {
+        #expect(throws: TrackingError.self) { try HistorySimplifier(maximumPoints: count) }
+    }
+
+    @Test func oneOrNoPointIsFine() throws {
+        #expect(try self.simplified([], to: 2).points.isEmpty)
+        #expect(try self.simplified([Points.full()], to: 2).points == [Points.full()])
+    }
+}
