@@ -24,7 +24,21 @@ extension SubscriberStateMachine {
         self.refusedTopics = []
         self.timers.remove(.retry)
         let all = named + clients + own
-        return [.tell(.connection(nil)), self.subscribe(own, .other), self.subscribe(all, .settle(all))]
+        return [.tell(.connection(nil)), self.subscribe(own, .other)]
+            // Answers come in order: with the last one it is settled.
+            + self.subscribe(all) { part, isLast in isLast ? .settle(part) : .part(part) }
+    }
+
+    /// The most filters in one packet: brokers limit its size, and a filter can be as long as 700 bytes.
+    static let maximumFilters = 200
+
+    /// In as many packets as it takes; `purpose` is told the filters of each, and whether it is the last one.
+    mutating func subscribe(_ filters: [TopicFilter], _ purpose: ([TopicFilter], Bool) -> Purpose) -> [Action] {
+        stride(from: 0, to: filters.count, by: Self.maximumFilters).map { start in
+            let end = min(start + Self.maximumFilters, filters.count)
+            let part = Array(filters[start..<end])
+            return self.subscribe(part, purpose(part, end == filters.count))
+        }
     }
 
     mutating func disconnected(_ disconnection: Disconnection) -> [Action] {
@@ -67,6 +81,8 @@ extension SubscriberStateMachine {
             let answer = self.answered(self.filters(id), refusals, at: moment)
             self.expectToHear(id, at: moment)
             return answer + self.enter(id, at: moment) + self.told(id, reason: nil)
+        case .part(let filters):
+            return self.answered(filters, refusals, at: moment)
         case .refused(let filters):
             let answer = self.answered(filters, refusals, at: moment)
             for id in self.unheard { self.expectToHear(id, at: moment) }

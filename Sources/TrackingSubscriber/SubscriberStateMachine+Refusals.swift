@@ -33,8 +33,7 @@ extension SubscriberStateMachine {
     /// Asks again for what was refused.
     mutating func retry() -> [Action] {
         guard !self.refused.isEmpty, self.session.isAnnounced else { return [] }
-        let filters = Array(self.refused.keys)
-        return [self.subscribe(filters, .refused(filters))]
+        return self.subscribe(Array(self.refused.keys)) { part, _ in .refused(part) }
     }
 
     /// Whether a watcher needs what this filter brings: a raw lane, trips, events or somebody's liveness that are refused are

@@ -28,6 +28,8 @@ public struct SubscriberStateMachine: Sendable {
 
     enum Purpose: Hashable, Sendable {
         case settle([TopicFilter])
+        /// Of what is subscribed to on connecting, all but the last packet.
+        case part([TopicFilter])
         case watching(TrackableID)
         /// What was refused before.
         case refused([TopicFilter])

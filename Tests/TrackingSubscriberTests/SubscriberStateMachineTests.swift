@@ -377,6 +377,18 @@ import TrackingCore
         #expect(!refused.contains("van is ONLINE"))
     }
 
+    @Test func manyTrackablesAreSubscribedToInSeveralPackets() throws {
+        var talk = try SubscriberConversation()
+        for number in 0..<300 { _ = talk.happened(.watch(try TrackableID("van-\(number)"), nil)) }
+        let packets = talk.connect(0).filter { $0.hasPrefix("subscribe") }.map { $0.split(separator: " ").dropFirst() }
+        #expect(packets.count == 1 + 8 && packets.allSatisfy { $0.count <= 200 })
+        #expect(packets.dropFirst().flatMap(\.self).count == 300 * 5 + 1)
+        let said = talk.granted(refusingOnly: "tracking/van-7")
+        #expect(said.count { $0.hasPrefix("refused") } == 1 && said.contains("refused van-7 (notAuthorized)"))
+        #expect(said.count { $0.hasSuffix("publisher ABSENT") } == 299)
+        #expect(said.first { $0.hasPrefix("_clients/w1: online") } != nil)
+    }
+
     @Test func aRefusalOfEverythingIsTold() throws {
         var talk = try SubscriberConversation { $0.watchesAll = true }
         _ = talk.connect(0)
