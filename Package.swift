@@ -25,6 +25,7 @@ let package = Package(
         .library(name: "TrackingMQTT", targets: ["TrackingMQTT"]),
         .library(name: "TrackingPublisher", targets: ["TrackingPublisher"]),
         .library(name: "TrackingSpool", targets: ["TrackingSpool"]),
+        .library(name: "TrackingStore", targets: ["TrackingStore"]),
         .library(name: "TrackingSubscriber", targets: ["TrackingSubscriber"]),
         .library(name: "TrackingTesting", targets: ["TrackingTesting"]),
         .executable(name: "godwit-agent", targets: ["godwit-agent"]),
@@ -45,7 +46,11 @@ let package = Package(
         .target(name: "TrackingCore", swiftSettings: settings),
         .target(
             name: "TrackingMQTT", dependencies: ["TrackingCore", "CMosquitto", logging], swiftSettings: settings),
-        .target(name: "TrackingSpool", dependencies: ["TrackingCore", grdb, sqlite], swiftSettings: settings),
+        .target(name: "TrackingSQLite", dependencies: [grdb, sqlite], swiftSettings: settings),
+        .target(
+            name: "TrackingSpool", dependencies: ["TrackingCore", "TrackingSQLite", grdb], swiftSettings: settings),
+        .target(
+            name: "TrackingStore", dependencies: ["TrackingCore", "TrackingSQLite", grdb], swiftSettings: settings),
         .target(name: "TrackingRuntime", dependencies: ["TrackingCore"], swiftSettings: settings),
         .target(
             name: "TrackingPublisher", dependencies: ["TrackingCore", "TrackingRuntime", logging, lifecycle],
@@ -102,6 +107,8 @@ let package = Package(
             name: "TrackingSpoolTests",
             dependencies: ["TrackingCore", "TrackingSpool", "TrackingTesting", "TestSupport", "spool-writer", grdb],
             swiftSettings: settings),
+        .testTarget(
+            name: "TrackingStoreTests", dependencies: ["TrackingCore", "TrackingStore", grdb], swiftSettings: settings),
         .testTarget(
             name: "TrackingSubscriberTests",
             dependencies: ["TrackingCore", "TrackingRuntime", "TrackingSubscriber", "TrackingTesting"],
