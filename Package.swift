@@ -43,6 +43,9 @@ let package = Package(
             name: "CMosquitto", pkgConfig: "libmosquitto",
             providers: [.apt(["libmosquitto-dev", "libssl-dev"]), .brew(["mosquitto", "openssl"])]),
 
+        .systemLibrary(
+            name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+
         .target(name: "TrackingCore", swiftSettings: settings),
         .target(
             name: "TrackingMQTT", dependencies: ["TrackingCore", "CMosquitto", logging], swiftSettings: settings),
@@ -50,7 +53,8 @@ let package = Package(
         .target(
             name: "TrackingSpool", dependencies: ["TrackingCore", "TrackingSQLite", grdb], swiftSettings: settings),
         .target(
-            name: "TrackingStore", dependencies: ["TrackingCore", "TrackingSQLite", grdb], swiftSettings: settings),
+            name: "TrackingStore", dependencies: ["TrackingCore", "TrackingSQLite", "CPostgres", grdb],
+            swiftSettings: settings),
         .target(name: "TrackingRuntime", dependencies: ["TrackingCore"], swiftSettings: settings),
         .target(
             name: "TrackingPublisher", dependencies: ["TrackingCore", "TrackingRuntime", logging, lifecycle],
@@ -108,7 +112,8 @@ let package = Package(
             dependencies: ["TrackingCore", "TrackingSpool", "TrackingTesting", "TestSupport", "spool-writer", grdb],
             swiftSettings: settings),
         .testTarget(
-            name: "TrackingStoreTests", dependencies: ["TrackingCore", "TrackingStore", grdb], swiftSettings: settings),
+            name: "TrackingStoreTests", dependencies: ["TrackingCore", "TrackingStore", "TestSupport", grdb],
+            swiftSettings: settings),
         .testTarget(
             name: "TrackingSubscriberTests",
             dependencies: ["TrackingCore", "TrackingRuntime", "TrackingSubscriber", "TrackingTesting"],

@@ -1,10 +1,12 @@
 import Foundation
+import TestSupport
 import TrackingCore
 import TrackingStore
 
 /// One of the stores, that the same tests are run on.
 enum StoreSubject: CaseIterable {
     case sqlite
+    case postgres
 
     /// Runs a test on an empty store of its own.
     func run(_ body: (StoreUnderTest) async throws -> Void) async throws {
@@ -15,6 +17,11 @@ enum StoreSubject: CaseIterable {
                 let open: @Sendable () throws -> any HistoryStore = { try SQLiteHistoryStore(path: path) }
                 try await body(StoreUnderTest(open: open))
             }
+        case .postgres:
+            let server = try await PostgresServer.shared()
+            let address = try await server.makeDatabase()
+            try await body(StoreUnderTest { try await PostgresHistoryStore(address: address) })
+            withExtendedLifetime(server) {}
         }
     }
 }
@@ -22,6 +29,8 @@ enum StoreSubject: CaseIterable {
 /// A store that can be opened more than once.
 struct StoreUnderTest: Sendable {
     let open: @Sendable () async throws -> any HistoryStore
+
+    init(open: @escaping @Sendable () async throws -> any HistoryStore) { self.open = open }
 
     /// Opens it, and closes it after `body`.
     func use<Value>(_ body: (any HistoryStore) async throws -> Value) async throws -> Value {

@@ -56,4 +56,13 @@ public struct PointRun: Hashable, Sendable {
         self.count += 1
         return true
     }
+
+    /// The runs of points in order of time.
+    public static func runs(of points: some Sequence<(place: Coordinate, time: UnixTime)>) -> [PointRun] {
+        var runs: [PointRun] = []
+        for (place, time) in points where runs.isEmpty || !runs[runs.count - 1].add(place, at: time) {
+            runs.append(PointRun(place, at: time))
+        }
+        return runs
+    }
 }

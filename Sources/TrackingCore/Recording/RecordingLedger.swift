@@ -93,6 +93,11 @@ public struct RecordingLedger: Sendable {
         }
     }
 
+    /// Knows nothing of a trackable any more.
+    public mutating func forget(_ id: TrackableID) {
+        self.streamCount -= self.trackables.removeValue(forKey: id)?.streams.count ?? 0
+    }
+
     /// Decides what becomes of a batch, of which nothing is missing.
     public mutating func apply(_ batch: RecordingBatch) -> RecordingChanges {
         var changes = RecordingChanges()

@@ -7,14 +7,8 @@ struct PointReading {
     private let query: PointQuery
     private let trackable: Int64
     private let limit: Int
-    private var points: [(name: PointName, point: StoredPoint)] = []
+    private var draft = PageDraft()
     private var streams: [Int64: StreamID] = [:]
-    private var next: PointName?
-
-    /// So many runs of the index by place are looked at together.
-    private static let runsTogether = 64
-    /// No run lasts longer, in seconds.
-    private static let longestRun = Double(PointRun.maximumCount + 1) * PointRun.maximumPause.inSeconds
 
     static let columns = """
         p.time, p.stream, p.seq, p.clock_fault, p.latitude, p.longitude, p.altitude, p.accuracy_horizontal, \
@@ -29,23 +23,13 @@ struct PointReading {
         self.limit = limit
     }
 
-    /// What was read: points of one time in the order of their streams' names, which does not depend on what came first.
-    var page: PointPage {
-        let sorted = self.points.sorted { left, right in
-            guard left.name.time == right.name.time else { return left.name.time < right.name.time }
-            return (self.name(left), left.name.seq) < (self.name(right), right.name.seq)
-        }
-        return PointPage(points: sorted.map(\.point), next: self.next)
-    }
-
-    private func name(_ entry: (name: PointName, point: StoredPoint)) -> String {
-        entry.point.location.stream?.rawValue ?? ""
-    }
+    /// What was read.
+    var page: PointPage { self.draft.page }
 
     mutating func run(after: PointName?, _ db: Database) throws {
         guard self.query.box != nil else { return try self.read(self.query.times, after: after, db) }
         var from = max(self.query.times.bounds.from, after?.time.seconds ?? -.infinity)
-        while self.next == nil, let span = try self.span(from: from, db) {
+        while self.draft.next == nil, let span = try self.span(from: from, db) {
             try self.read(span, after: after, db)
             guard let end = span.to?.seconds, end > from else { return }
             from = end
@@ -63,28 +47,17 @@ struct PointReading {
             """, in: db)
         defer { row.reset() }
         row.bind(self.trackable, 1)
-        row.bind(from - Self.longestRun, 2)
+        row.bind(from - RunSpan.longestRun, 2)
         row.bind(from, 3)
         row.bind(self.query.times.bounds.to, 4)
-        var span: (from: Double, to: Double)?
-        var count = 0
-        while try row.step(), count < Self.runsTogether {
-            let (first, last) = (row.number(0), row.number(1).nextUp)
+        var span = RunSpan(from: from)
+        while try row.step() {
             guard box.meets(south: row.number(2), west: row.number(3), north: row.number(4), east: row.number(5)) else {
                 continue
             }
-            guard let known = span else {
-                span = (max(first, from), last)
-                count = 1
-                continue
-            }
-            guard first <= known.to else { break }
-            span?.to = max(known.to, last)
-            count += 1
+            guard span.add(first: row.number(0), last: row.number(1)) else { break }
         }
-        return span.map {
-            TimeSpan(from: UnixTime($0.from), to: UnixTime(min($0.to, self.query.times.bounds.to)))
-        }
+        return span.times(until: self.query.times.bounds.to)
     }
 
     private mutating func read(_ times: TimeSpan, after: PointName?, _ db: Database) throws {
@@ -109,16 +82,17 @@ struct PointReading {
     /// Takes the point of a row; `false` when the page is full.
     private mutating func take(_ row: DirectStatement, _ db: Database) throws -> Bool {
         let name = PointName(time: UnixTime(row.number(0)), stream: row.integer(1), seq: row.integer(2))
-        if self.points.count >= self.limit, let last = self.points.last?.name {
+        if self.draft.count >= self.limit, let last = self.draft.last {
             // Points of one time are on one page, so that their order does not depend on what came first.
-            if last.time != name.time || self.points.count >= self.limit + StoreLimits.pageExcess {
-                self.next = last
+            if last.time != name.time || self.draft.count >= self.limit + StoreLimits.pageExcess {
+                self.draft.next = last
                 return false
             }
         }
         guard let location = Self.location(row, try self.stream(name.stream, db)?.rawValue) else { return true }
         if let box = self.query.box, !box.contains(location.coordinate) { return true }
-        self.points.append((name, StoredPoint(location: location, hasClockFault: row.integer(3) != 0)))
+        let point = StoredPoint(location: location, hasClockFault: row.integer(3) != 0)
+        self.draft.append(PageDraft.Entry(name: name, point: point))
         return true
     }
 

@@ -136,8 +136,9 @@ extension DocumentRow<Trip> {
         defer { row.reset() }
         row.bind(self.trackable, 1)
         row.bind(self.document.value.id, 2)
-        guard try row.step(), var stored = try? MessageCodec.decodeTrip(row.bytes(0)) else { return false }
-        stored.stream = StreamID(row.text(1)) ?? stored.stream
+        guard try row.step(), let stream = StreamID(row.text(1)),
+            let stored = Trip(stored: row.bytes(0), stream: stream)
+        else { return false }
         return !self.document.value.supersedes(stored)
     }
 
@@ -199,7 +200,7 @@ extension RecordingLedger.Trackable {
             run_last = ?, run_south = ?, run_west = ?, run_north = ?, run_east = ?, run_count = ? WHERE number = ?
             """, in: db)
         statement.bind(self.erasedBefore?.seconds, 1)
-        statement.bind(self.recent.compactMap { self.streams[$0].map { String($0.number) } }.joined(separator: ","), 2)
+        statement.bind(self.recentNumbers, 2)
         statement.bind(self.last?.time.seconds, 3)
         statement.bind(self.last?.stream, 4)
         statement.bind(self.last?.seq, 5)

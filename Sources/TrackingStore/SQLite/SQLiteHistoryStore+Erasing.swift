@@ -164,15 +164,12 @@ private struct Erasing {
         row.bind(number, 1)
         row.bind(limit, 2)
         row.bind(end, 3)
-        var run: PointRun?
+        var points: [(place: Coordinate, time: UnixTime)] = []
         while try row.step() {
             guard let place = Coordinate(latitude: row.number(1), longitude: row.number(2)) else { continue }
-            if run?.add(place, at: UnixTime(row.number(0))) != true {
-                if let run { try RunRow(number, run).write(to: db) }
-                run = PointRun(place, at: UnixTime(row.number(0)))
-            }
+            points.append((place, UnixTime(row.number(0))))
         }
-        if let run { try RunRow(number, run).write(to: db) }
+        for run in PointRun.runs(of: points) { try RunRow(number, run).write(to: db) }
     }
 
     private func lastPosition(_ db: Database) throws -> PointName? {

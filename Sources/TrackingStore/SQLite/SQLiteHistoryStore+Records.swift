@@ -36,12 +36,7 @@ extension SQLiteHistoryStore {
             """
             SELECT r.json, s.id FROM trip r JOIN trackable k ON k.number = r.trackable JOIN stream s ON s.number = r.stream \
             WHERE k.id = ? AND r.start >= ? AND r.start < ? ORDER BY r.start, r.id LIMIT ?
-            """, of: trackable, during: times, limit: limit
-        ) { json, stream in
-            guard var trip = try? MessageCodec.decodeTrip(json) else { return nil }
-            trip.stream = stream
-            return trip
-        }
+            """, of: trackable, during: times, limit: limit, { Trip(stored: $0, stream: $1) })
     }
 
     /// See ``HistoryStore/events(of:during:limit:)``.
@@ -52,12 +47,7 @@ extension SQLiteHistoryStore {
             """
             SELECT e.json, s.id FROM event e JOIN trackable k ON k.number = e.trackable JOIN stream s ON s.number = e.stream \
             WHERE k.id = ? AND e.time >= ? AND e.time < ? ORDER BY e.time, s.id, e.seq LIMIT ?
-            """, of: trackable, during: times, limit: limit
-        ) { json, stream in
-            guard var event = try? MessageCodec.decodeEvent(json) else { return nil }
-            event.stream = stream
-            return event
-        }
+            """, of: trackable, during: times, limit: limit, { TrackingEvent(stored: $0, stream: $1) })
     }
 
     private func documents<Value: Sendable>(
