@@ -26,6 +26,7 @@ let package = Package(
         .library(name: "TrackingMQTT", targets: ["TrackingMQTT"]),
         .library(name: "TrackingPublisher", targets: ["TrackingPublisher"]),
         .library(name: "TrackingSpool", targets: ["TrackingSpool"]),
+        .library(name: "TrackingStore", targets: ["TrackingStore"]),
         .library(name: "TrackingSubscriber", targets: ["TrackingSubscriber"]),
         .library(name: "TrackingTesting", targets: ["TrackingTesting"]),
         .executable(name: "godwit-agent", targets: ["godwit-agent"]),
@@ -43,11 +44,19 @@ let package = Package(
             name: "CMosquitto", pkgConfig: "libmosquitto",
             providers: [.apt(["libmosquitto-dev", "libssl-dev"]), .brew(["mosquitto", "openssl"])]),
 
+        .systemLibrary(
+            name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+
         .target(name: "TrackingCore", swiftSettings: settings),
         .target(name: "TrackingHistory", dependencies: ["TrackingCore"], swiftSettings: settings),
         .target(
             name: "TrackingMQTT", dependencies: ["TrackingCore", "CMosquitto", logging], swiftSettings: settings),
-        .target(name: "TrackingSpool", dependencies: ["TrackingCore", grdb, sqlite], swiftSettings: settings),
+        .target(name: "TrackingSQLite", dependencies: [grdb, sqlite], swiftSettings: settings),
+        .target(
+            name: "TrackingSpool", dependencies: ["TrackingCore", "TrackingSQLite", grdb], swiftSettings: settings),
+        .target(
+            name: "TrackingStore", dependencies: ["TrackingCore", "TrackingSQLite", "CPostgres", grdb],
+            swiftSettings: settings),
         .target(name: "TrackingRuntime", dependencies: ["TrackingCore", logging], swiftSettings: settings),
         .target(
             name: "TrackingPublisher", dependencies: ["TrackingCore", "TrackingRuntime", logging, lifecycle],
@@ -108,6 +117,9 @@ let package = Package(
         .testTarget(
             name: "TrackingSpoolTests",
             dependencies: ["TrackingCore", "TrackingSpool", "TrackingTesting", "TestSupport", "spool-writer", grdb],
+            swiftSettings: settings),
+        .testTarget(
+            name: "TrackingStoreTests", dependencies: ["TrackingCore", "TrackingStore", "TestSupport", grdb],
             swiftSettings: settings),
         .testTarget(
             name: "TrackingSubscriberTests",

@@ -10,6 +10,7 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
             case certificateExpired, certificateHostMismatch, certificateUnknownAuthority, tlsFailed
             case inputUnreadable, agentUnreachable, stopped
             case spoolFailed, spoolDamaged
+            case storeFailed, storeUnusable
             case tripUnderWay, noTrip
         }
         private let base: Base
@@ -52,6 +53,10 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
         public static var spoolFailed: Self { .init(.spoolFailed) }
         /// The durable log is damaged: close it and open it again, and what is whole is taken over.
         public static var spoolDamaged: Self { .init(.spoolDamaged) }
+        /// The history cannot be read or written: the database is full, busy or away. A later attempt may succeed.
+        public static var storeFailed: Self { .init(.storeFailed) }
+        /// The history is damaged, of a newer version, or something else: trying again cannot help.
+        public static var storeUnusable: Self { .init(.storeUnusable) }
         /// A trip cannot be started while one is under way.
         public static var tripUnderWay: Self { .init(.tripUnderWay) }
         /// There is no trip to stop.

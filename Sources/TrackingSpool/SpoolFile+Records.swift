@@ -1,5 +1,6 @@
 import GRDB
 import TrackingCore
+import TrackingSQLite
 
 /// Writing and reading records, inside a transaction.
 extension SpoolFile {

@@ -1,7 +1,7 @@
 import GRDB
-import GRDBSQLite
 import Glibc
 import TrackingCore
+import TrackingSQLite
 
 /// What a file says that no log of ours would: it is to be set aside.
 struct SpoolDamage: Error {

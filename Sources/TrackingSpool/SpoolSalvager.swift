@@ -1,5 +1,6 @@
 import GRDB
 import TrackingCore
+import TrackingSQLite
 
 /// Takes over what is whole of a damaged log into a new one.
 struct SpoolSalvager {

@@ -1,0 +1,68 @@
+/// The place and the time that a run of consecutive points of one trackable covers: the entry of the index by place.
+public struct PointRun: Hashable, Sendable {
+    /// The earliest time.
+    public private(set) var first: UnixTime
+    /// The latest time.
+    public private(set) var last: UnixTime
+    /// The lowest latitude, in degrees.
+    public private(set) var south: Double
+    /// The lowest longitude, in degrees.
+    public private(set) var west: Double
+    /// The highest latitude, in degrees.
+    public private(set) var north: Double
+    /// The highest longitude, in degrees: a run that crosses the antimeridian covers every longitude between.
+    public private(set) var east: Double
+    /// How many points it has.
+    public private(set) var count: Int
+
+    /// The most points of a run.
+    public static let maximumCount = 256
+    /// A point that is further than this after the last or before the first begins another run: late ones, which come
+    /// between those of now, are not in one run with them.
+    public static let maximumPause = Duration.seconds(3600)
+
+    /// Makes the run of one point.
+    public init(_ place: Coordinate, at time: UnixTime) {
+        self.init(
+            first: time, last: time, south: place.latitude, west: place.longitude, north: place.latitude,
+            east: place.longitude, count: 1)
+    }
+
+    /// Makes a run as it was stored.
+    public init(
+        first: UnixTime, last: UnixTime, south: Double, west: Double, north: Double, east: Double, count: Int
+    ) {
+        self.first = first
+        self.last = last
+        self.south = south
+        self.west = west
+        self.north = north
+        self.east = east
+        self.count = count
+    }
+
+    /// Adds a point; `false` when it begins another run.
+    public mutating func add(_ place: Coordinate, at time: UnixTime) -> Bool {
+        let pause = Self.maximumPause.inSeconds
+        guard self.count < Self.maximumCount, time.seconds <= self.last.seconds + pause,
+            time.seconds >= self.first.seconds - pause
+        else { return false }
+        self.first = min(self.first, time)
+        self.last = max(self.last, time)
+        self.south = min(self.south, place.latitude)
+        self.north = max(self.north, place.latitude)
+        self.west = min(self.west, place.longitude)
+        self.east = max(self.east, place.longitude)
+        self.count += 1
+        return true
+    }
+
+    /// The runs of points in order of time.
+    public static func runs(of points: some Sequence<(place: Coordinate, time: UnixTime)>) -> [PointRun] {
+        var runs: [PointRun] = []
+        for (place, time) in points where runs.isEmpty || !runs[runs.count - 1].add(place, at: time) {
+            runs.append(PointRun(place, at: time))
+        }
+        return runs
+    }
+}

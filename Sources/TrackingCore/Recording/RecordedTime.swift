@@ -1,0 +1,33 @@
+/// Judges the clock of what is recorded. It is stored whatever its time; only its rank depends on it.
+public enum RecordedTime {
+    /// How far a device's clock may be ahead of the recorder's.
+    public static let tolerance = Duration.seconds(600)
+    /// Nothing that tracks with this system is older: 2001-01-01T00:00:00Z.
+    public static let earliest = UnixTime(978_307_200)
+
+    /// Whether a record was made with a clock that was not right: before 2001, or after it came here. Such a point is never
+    /// the last position.
+    public static func isFault(_ time: UnixTime, receivedAt: UnixTime) -> Bool {
+        time < self.earliest || time.seconds > receivedAt.seconds + self.tolerance.inSeconds
+    }
+}
+
+extension Location {
+    /// Tells points that have no `seq` apart, within one trackable and time: the place in ten-millionths of a degree (about a
+    /// centimetre), never negative.
+    public var placeKey: Int64 {
+        let north = Int64((self.coordinate.latitude * 1e7).rounded()) + 900_000_000
+        let east = Int64((self.coordinate.longitude * 1e7).rounded()) + 1_800_000_000
+        return north << 32 | east
+    }
+}
+
+extension Trip {
+    /// Whether this version of a trip is to be kept rather than `other`: one that has ended, else the longer one, else the one
+    /// written last. So the order in which versions come does not matter.
+    public func supersedes(_ other: Trip) -> Bool { self.rank > other.rank }
+
+    private var rank: (Int, Double, UInt64, String) {
+        (self.state == .ended ? 1 : 0, self.duration, self.seq, self.stream.rawValue)
+    }
+}

@@ -1,0 +1,124 @@
+/// What is stored together, in one commit: of any number of trackables, in the order it came.
+public struct RecordingBatch: Hashable, Sendable {
+    /// What the messages brought.
+    public var recordings: [Recording] = []
+    /// What cannot be accepted.
+    public var refused: [RefusedMessage] = []
+
+    /// Makes an empty batch.
+    public init() {}
+
+    /// Whether there is nothing to do.
+    public var isEmpty: Bool { self.recordings.isEmpty && self.refused.isEmpty }
+    /// How many points, trips and events there are.
+    public var count: Int { self.recordings.reduce(0) { $0 + $1.points.count + $1.trips.count + $1.events.count } }
+
+    /// A message came: what it brings is added. A bad one is added to what is refused; one of a kind that is not recorded
+    /// (commands, requests, liveness, acknowledgements) adds nothing.
+    public mutating func received(_ message: IncomingMessage, root: TopicRoot, at receivedAt: UnixTime) {
+        guard let topic = root.topic(message.topic), let trackable = topic.trackable else {
+            // Our own subscriptions bring other topics only where their names are no ids.
+            guard !message.topic.hasPrefix(root.path + "/_clients/") else { return }
+            return self.refuse(message, of: nil, at: receivedAt, "the topic is not one of the protocol")
+        }
+        var recording = Recording(of: trackable, at: receivedAt)
+        do throws(TrackingError) {
+            guard try self.read(message, topic, into: &recording) else { return }
+            self.recordings.append(recording)
+        } catch {
+            self.refuse(message, of: trackable, at: receivedAt, error.message)
+        }
+    }
+
+    private mutating func refuse(
+        _ message: IncomingMessage, of trackable: TrackableID?, at receivedAt: UnixTime, _ reason: String
+    ) {
+        self.refused.append(
+            RefusedMessage(
+                topic: message.topic, receivedAt: receivedAt, trackable: trackable, reason: reason,
+                payload: message.payload))
+    }
+
+    /// Reads one message; `false` when nothing of it is recorded.
+    private mutating func read(
+        _ message: IncomingMessage, _ topic: Topic, into recording: inout Recording
+    ) throws(TrackingError) -> Bool {
+        let payload = message.payload
+        switch topic {
+        case .publisher(_, let client), .subscriber(_, let client):
+            let kind: MemberKind = if case .publisher = topic { .publisher } else { .subscriber }
+            if !payload.isEmpty { _ = try MessageCodec.decodePresence(payload, expecting: kind) }
+            recording.state = StateChange(
+                kind == .publisher ? "publisher/\(client)" : "subscriber/\(client)", payload: payload)
+        case .resolution:
+            if !payload.isEmpty { _ = try MessageCodec.decodeResolution(payload) }
+            recording.state = StateChange("resolution", payload: payload)
+        case .location, .history, .trip, .event:
+            // An empty retained message clears its topic; what was there stays recorded.
+            if payload.isEmpty { return false }
+            try self.readRecords(message, topic, into: &recording)
+        // What the sensor said before filtering is another line of points than the one that is watched.
+        case .raw, .request, .ack, .command, .liveness: return false
+        }
+        return true
+    }
+
+    private mutating func readRecords(
+        _ message: IncomingMessage, _ topic: Topic, into recording: inout Recording
+    ) throws(TrackingError) {
+        let payload = message.payload
+        switch topic {
+        case .location:
+            let update = try LocationCodec.decode(payload)
+            recording.points = update.skipped
+            // A prediction is no record. It has no number of its own.
+            if update.kind == .actual { recording.points.append(update.location) }
+        case .history: try self.read(HistoryCodec.decode(payload), of: message, into: &recording)
+        case .trip: recording.trips = [RecordedDocument(try MessageCodec.decodeTrip(payload), json: Array(payload))]
+        case .event: recording.events = [RecordedDocument(try MessageCodec.decodeEvent(payload), json: Array(payload))]
+        case .raw, .publisher, .subscriber, .resolution, .request, .ack, .command, .liveness: break
+        }
+    }
+
+    private mutating func read(
+        _ decoded: DecodedBatch, of message: IncomingMessage, into recording: inout Recording
+    ) throws(TrackingError) {
+        let batch = decoded.batch
+        recording.declaration = StreamDeclaration(
+            stream: batch.stream, oldest: batch.oldest, gone: batch.gone, end: batch.end)
+        recording.points.reserveCapacity(batch.records.count)
+        for record in batch.records { try recording.take(record, of: batch.stream) }
+        for record in decoded.refused {
+            self.refused.append(
+                RefusedMessage(
+                    topic: message.topic, receivedAt: recording.receivedAt, trackable: recording.trackable,
+                    stream: batch.stream, seq: record.seq, reason: record.reason.message, payload: record.payload))
+        }
+    }
+}
+
+extension Recording {
+    /// Takes a record of a batch: it is of the batch's stream, whatever it says itself.
+    fileprivate mutating func take(_ record: SpoolRecord, of stream: StreamID) throws(TrackingError) {
+        switch record.kind {
+        case .point:
+            var point = try LocationCodec.decodeFeature(record.payload)
+            point.stream = stream
+            self.points.append(point)
+        case .trip:
+            var trip = try MessageCodec.decodeTrip(record.payload)
+            trip.stream = stream
+            self.trips.append(RecordedDocument(trip, json: record.payload))
+        case .event:
+            var event = try MessageCodec.decodeEvent(record.payload)
+            event.stream = stream
+            self.events.append(RecordedDocument(event, json: record.payload))
+        }
+    }
+}
+
+extension StateChange {
+    fileprivate init(_ name: String, payload: ArraySlice<UInt8>) {
+        self.init(name, json: payload.isEmpty ? nil : Array(payload))
+    }
+}

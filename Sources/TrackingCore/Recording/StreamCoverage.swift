@@ -1,0 +1,132 @@
+/// What is known of every number of a stream: stored, declared missing, or not known.
+///
+/// The order in which it is told does not matter, nor how often: of two things said of one number, the one with the lower
+/// ``Mark`` counts.
+public struct StreamCoverage: Hashable, Sendable {
+    /// What is known of a number. The lower one counts: a record that comes after it was declared gone is kept.
+    public enum Mark: Int, Hashable, Sendable, CaseIterable, Comparable {
+        /// It was erased for good, or is of a time that was: it is not taken again.
+        case erased = 0
+        /// The record is stored.
+        case stored = 1
+        /// It came, and cannot be accepted: it was set aside with the reason.
+        case refused = 2
+        /// The device declared that it no longer has it.
+        case gone = 3
+        /// It is below the oldest that the device had.
+        case belowOldest = 4
+
+        /// Orders by what counts.
+        public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    /// Numbers of which the same is known.
+    public struct Range: Hashable, Sendable {
+        /// What is known.
+        public var mark: Mark
+        /// Of which numbers.
+        public var seqs: ClosedRange<UInt64>
+
+        /// Makes a range.
+        public init(_ mark: Mark, _ seqs: ClosedRange<UInt64>) {
+            self.mark = mark
+            self.seqs = seqs
+        }
+    }
+
+    private var sets = Array(repeating: SeqSet(), count: Mark.allCases.count)
+    /// Every record up to and including this number, from 1 on, is stored or declared missing; 0 while that is not so of 1.
+    public private(set) var handledThrough: UInt64 = 0
+    /// The stream's last number, once that was declared.
+    public private(set) var end: UInt64?
+
+    /// So many ranges a stream may have before a number that would begin another is not taken.
+    public static let maximumRanges = 65_536
+
+    /// Nothing is known.
+    public init() {}
+
+    /// What was known, as ``ranges`` gave it.
+    public init(_ ranges: some Sequence<Range>, end: UInt64? = nil) {
+        for range in ranges { self.sets[range.mark.rawValue].insert(range.seqs) }
+        self.end = end
+        self.advance()
+    }
+
+    /// The numbers with one mark.
+    public subscript(mark: Mark) -> SeqSet { self.sets[mark.rawValue] }
+
+    /// Everything that is known, each number once.
+    public var ranges: [Range] {
+        Mark.allCases.flatMap { mark in self[mark].ranges.map { Range(mark, $0) } }
+    }
+
+    /// Whether the stream has as many ranges as it may.
+    public var isFull: Bool { self.sets.reduce(0) { $0 + $1.ranges.count } >= Self.maximumRanges }
+
+    /// Whether a stored number is, or is next to, `seq`: storing it begins no other range.
+    func touches(_ seq: UInt64) -> Bool {
+        let stored = self[.stored]
+        return stored.contains(seq) || stored.contains(seq &- 1) || stored.contains(seq &+ 1)
+    }
+
+    /// A record came; `false` when it is stored already, or was erased.
+    public mutating func store(_ seq: UInt64) -> Bool {
+        let stored = Mark.stored.rawValue
+        guard !self.sets[stored].contains(seq), !self[.erased].contains(seq) else { return false }
+        self.sets[stored].insert(seq)
+        for index in (stored + 1)..<self.sets.count where !self.sets[index].isEmpty {
+            self.sets[index].remove(seq...seq)
+        }
+        self.advance()
+        return true
+    }
+
+    /// Numbers were declared missing; what counts more stays.
+    public mutating func declare(_ seqs: ClosedRange<UInt64>, _ mark: Mark) {
+        if let only = self.mark(of: seqs), only <= mark { return }
+        var declared = SeqSet(CollectionOfOne(seqs))
+        for other in Mark.allCases where other < mark { declared.subtract(self[other]) }
+        self.sets[mark.rawValue].formUnion(declared)
+        for other in Mark.allCases where other > mark { self.sets[other.rawValue].subtract(declared) }
+        self.advance()
+    }
+
+    /// A batch told of its stream. Of several last numbers the greatest counts.
+    public mutating func declare(_ declaration: StreamDeclaration) {
+        if declaration.oldest > 1 { self.declare(1...(declaration.oldest - 1), .belowOldest) }
+        for range in declaration.gone where !self.isFull { self.declare(range, .gone) }
+        if let end = declaration.end { self.end = max(end, self.end ?? 0) }
+    }
+
+    /// Everything that is stored was erased.
+    public mutating func eraseStored() {
+        for range in self[.stored].ranges { self.declare(range, .erased) }
+    }
+
+    /// The numbers below the highest known, or up to the declared end, of which nothing is known; at most `limit` ranges.
+    public func undeclaredGaps(limit: Int = .max) -> [ClosedRange<UInt64>] {
+        let highest = max(self.end ?? 0, self.sets.compactMap(\.last).max() ?? 0)
+        guard highest > self.handledThrough else { return [] }
+        var known = SeqSet()
+        for set in self.sets { known.formUnion(set) }
+        return known.gaps(in: (self.handledThrough + 1)...highest, limit: limit)
+    }
+
+    /// The mark that all of `seqs` have in common.
+    private func mark(of seqs: ClosedRange<UInt64>) -> Mark? {
+        Mark.allCases.first { mark in
+            self[mark].end(ofRangeWith: seqs.lowerBound).map { $0 >= seqs.upperBound } ?? false
+        }
+    }
+
+    private mutating func advance() {
+        while let end = self.end(ofRangeWith: self.handledThrough + 1) { self.handledThrough = end }
+    }
+
+    private func end(ofRangeWith seq: UInt64) -> UInt64? {
+        // Nearly always it is a stored one.
+        if let end = self[.stored].end(ofRangeWith: seq) { return end }
+        return self.sets.lazy.compactMap { $0.end(ofRangeWith: seq) }.first
+    }
+}

@@ -1,0 +1,100 @@
+public import TrackingCore
+
+/// Keeps what was recorded: each record once, whatever comes twice, late or in any order, and finds it again.
+///
+/// What is called of one store comes into force in the order in which the calls return. An error concerns the one call: nothing of
+/// it was done. Many tasks may call at once.
+public protocol HistoryStore: Sendable {
+    /// Stores a batch in one commit. It is durable on return.
+    ///
+    /// - Returns: What may be acknowledged, for every trackable that something came for.
+    /// - Throws: `storeFailed` when the database is full, away or busy: the same batch can be tried again.
+    func store(_ batch: RecordingBatch) async throws(TrackingError) -> StoreReport
+
+    /// What may be acknowledged of a trackable: of the last streams that something came of, the number up to which everything
+    /// is stored or declared missing.
+    ///
+    /// - Throws: `storeFailed`.
+    func acknowledgement(of trackable: TrackableID) async throws(TrackingError) -> Acknowledgement
+
+    /// Reads the next points of a trackable, by time, then stream, then `seq`; an empty page is the end.
+    ///
+    /// - Parameters:
+    ///   - after: Where the page before ended; `nil` for the first.
+    ///   - limit: About so many points, ≥ 1; up to 4,096 more when they have the same time.
+    /// - Throws: `storeFailed`.
+    func points(_ query: PointQuery, after: PointName?, limit: Int) async throws(TrackingError) -> PointPage
+
+    /// The newest position of each trackable whose clock was right, by id.
+    ///
+    /// - Parameter trackables: Which; `nil` for all that have one.
+    /// - Throws: `storeFailed`.
+    func lastPositions(of trackables: [TrackableID]?) async throws(TrackingError) -> [LastPosition]
+
+    /// The trackables, by id: at most `limit` of those after `id`.
+    ///
+    /// - Throws: `storeFailed`.
+    func trackables(after id: TrackableID?, limit: Int) async throws(TrackingError) -> [TrackableSummary]
+
+    /// The trackables of which a point is in `box` at a time in `times`, by id.
+    ///
+    /// - Throws: `storeFailed`.
+    func trackables(in box: GeoBox, during times: TimeSpan) async throws(TrackingError) -> [TrackableID]
+
+    /// The trips of a trackable that began in `times`, by their start: at most `limit`.
+    ///
+    /// - Throws: `storeFailed`.
+    func trips(of trackable: TrackableID, during times: TimeSpan, limit: Int) async throws(TrackingError) -> [Trip]
+
+    /// The events of a trackable, by time: at most `limit` of those in `times`.
+    ///
+    /// - Throws: `storeFailed`.
+    func events(
+        of trackable: TrackableID, during times: TimeSpan, limit: Int
+    ) async throws(TrackingError) -> [TrackingEvent]
+
+    /// What the store knows of a trackable's streams; `nil` when it does not know the trackable.
+    ///
+    /// - Throws: `storeFailed`.
+    func verify(_ trackable: TrackableID) async throws(TrackingError) -> VerifyReport?
+
+    /// Erases a trackable's points, trips, events, states and what was set aside of it, for good: what is of an earlier time
+    /// than `before` and comes later is not taken, and counts as handled.
+    ///
+    /// - Parameters:
+    ///   - before: Only what is of an earlier time; `nil` for everything, then what is of an earlier time than `now` is not
+    ///     taken any more.
+    ///   - now: The time by the clock.
+    /// - Throws: `storeFailed`.
+    func erase(_ trackable: TrackableID, before: UnixTime?, now: UnixTime) async throws(TrackingError) -> EraseReport
+
+    /// Removes what is older than it is to be kept. It counts as stored still: it is not taken again.
+    ///
+    /// - Parameters:
+    ///   - limit: What is of an earlier time is removed.
+    ///   - trackables: Of which; `nil` for all that `exceptions` does not name.
+    ///   - exceptions: Not of these.
+    /// - Returns: How many points, trips and events were removed.
+    /// - Throws: `storeFailed`.
+    func removeExpired(
+        before limit: UnixTime, of trackables: [TrackableID]?, except exceptions: Set<TrackableID>
+    ) async throws(TrackingError) -> Int
+
+    /// What was set aside, newest first, at most `limit`.
+    ///
+    /// - Throws: `storeFailed`.
+    func quarantined(limit: Int) async throws(TrackingError) -> [RefusedMessage]
+
+    /// Closes it. Nothing may be called afterwards.
+    ///
+    /// - Throws: `storeFailed`.
+    func close() async throws(TrackingError)
+}
+
+/// The bounds of a store that no configuration moves.
+public enum StoreLimits {
+    /// So many messages are kept that were set aside; the oldest go.
+    public static let quarantine = 10_000
+    /// So many more points than asked for a page may have, when they have the same time.
+    public static let pageExcess = 4096
+}

@@ -1,0 +1,67 @@
+import TrackingCore
+
+/// A page while it is being read.
+struct PageDraft {
+    /// A point and its place in the order of reading.
+    struct Entry {
+        var name: PointName
+        var point: StoredPoint
+    }
+
+    private var entries: [Entry] = []
+    /// Where the next page begins.
+    var next: PointName?
+
+    /// How many points there are.
+    var count: Int { self.entries.count }
+    /// The last point's name.
+    var last: PointName? { self.entries.last?.name }
+
+    mutating func append(_ entry: Entry) { self.entries.append(entry) }
+
+    /// The points; those of one time in the order of their streams' names, which does not depend on what came first.
+    var page: PointPage {
+        let sorted = self.entries.sorted { left, right in
+            guard left.name.time == right.name.time else { return left.name.time < right.name.time }
+            return (left.streamName, left.name.seq) < (right.streamName, right.name.seq)
+        }
+        return PointPage(points: sorted.map(\.point), next: self.next)
+    }
+}
+
+extension PageDraft.Entry {
+    fileprivate var streamName: String { self.point.location.stream?.rawValue ?? "" }
+}
+
+/// The time that runs of points near a place cover, those together that overlap.
+struct RunSpan {
+    /// So many runs of the index by place are looked at together.
+    static let runsTogether = 64
+    /// No run lasts longer, in seconds.
+    static let longestRun = Double(PointRun.maximumCount + 1) * PointRun.maximumPause.inSeconds
+
+    private let from: Double
+    private var covered: (from: Double, to: Double)?
+    private var count = 0
+
+    /// Nothing is covered; what is before `from` does not matter.
+    init(from: Double) { self.from = from }
+
+    /// The next run, by its first time; `false` when it is not one with those before.
+    mutating func add(first: Double, last: Double) -> Bool {
+        guard let known = self.covered else {
+            self.covered = (max(first, self.from), last.nextUp)
+            self.count = 1
+            return true
+        }
+        guard first <= known.to, self.count < Self.runsTogether else { return false }
+        self.covered?.to = max(known.to, last.nextUp)
+        self.count += 1
+        return true
+    }
+
+    /// What is covered, up to the end of what is looked for; `nil` when nothing is.
+    func times(until end: Double) -> TimeSpan? {
+        self.covered.map { TimeSpan(from: UnixTime($0.from), to: UnixTime(min($0.to, end))) }
+    }
+}

@@ -1,0 +1,66 @@
+import TrackingCore
+
+/// Which months have a partition of their own: those from ``RecordedTime/earliest`` until two months from now. What is of
+/// another time, which strangers choose, goes into `point_other`.
+struct PointPartitions {
+    /// A month of the calendar, UTC.
+    struct Month: Hashable, Comparable {
+        var year: Int
+        var month: Int
+
+        /// The month that a time is in.
+        init(_ time: UnixTime) {
+            // Days since 1970 to a date of the Gregorian calendar (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+            let days = Int((time.seconds / 86_400).rounded(.down)) + 719_468
+            let era = (days >= 0 ? days : days - 146_096) / 146_097
+            let dayOfEra = days - era * 146_097
+            let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+            let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+            let shifted = (5 * dayOfYear + 2) / 153
+            self.month = shifted < 10 ? shifted + 3 : shifted - 9
+            self.year = yearOfEra + era * 400 + (self.month <= 2 ? 1 : 0)
+        }
+
+        private init(year: Int, month: Int) {
+            self.year = year
+            self.month = month
+        }
+
+        var next: Month {
+            self.month == 12 ? Month(year: self.year + 1, month: 1) : Month(year: self.year, month: self.month + 1)
+        }
+
+        /// When it begins.
+        var start: UnixTime {
+            let year = self.month <= 2 ? self.year - 1 : self.year
+            let era = (year >= 0 ? year : year - 399) / 400
+            let yearOfEra = year - era * 400
+            let dayOfYear = (153 * (self.month > 2 ? self.month - 3 : self.month + 9) + 2) / 5
+            let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+            return UnixTime(Double(era * 146_097 + dayOfEra - 719_468) * 86_400)
+        }
+
+        /// The name of its partition.
+        var table: String { "point_\(self.year)_\(self.month < 10 ? "0" : "")\(self.month)" }
+
+        static func < (left: Self, right: Self) -> Bool { (left.year, left.month) < (right.year, right.month) }
+    }
+
+    private var known: Set<Month> = []
+
+    /// The months that points need and that are not known to be there.
+    func missing(for points: [Location], at now: UnixTime) -> [Month] {
+        let latest = UnixTime(now.seconds + 62 * 86_400)
+        var missing: Set<Month> = []
+        var (from, to) = (UnixTime(0), UnixTime(0))
+        for time in points.lazy.map(\.time) {
+            guard time >= RecordedTime.earliest, time < latest, time < from || time >= to else { continue }
+            let month = Month(time)
+            (from, to) = (month.start, month.next.start)
+            if !self.known.contains(month) { missing.insert(month) }
+        }
+        return missing.sorted()
+    }
+
+    mutating func made(_ months: [Month]) { self.known.formUnion(months) }
+}

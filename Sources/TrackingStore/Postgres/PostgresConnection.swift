@@ -1,0 +1,94 @@
+import CPostgres
+import Glibc
+import TrackingCore
+
+/// One connection to a server, through libpq. Everything happens on the thread that holds it.
+final class PostgresConnection: @unchecked Sendable {  // only whoever holds the lock of its thread uses it
+    private let pointer: OpaquePointer
+
+    /// Connects, and waits for it at most 10 s unless the address says otherwise.
+    ///
+    /// - Parameter address: A URL (`postgres://…`) or the words that libpq knows.
+    /// - Throws: `storeFailed`, without the address: it may have a password.
+    init(_ address: String) throws(TrackingError) {
+        let options: [(String, String)] = [
+            ("connect_timeout", "10"), ("keepalives_idle", "30"), ("application_name", "godwit"),
+            // The last one counts: what the address says.
+            ("dbname", address),
+        ]
+        var keys: [UnsafePointer<CChar>?] = options.map { UnsafePointer(strdup($0.0)) } + [nil]
+        var values: [UnsafePointer<CChar>?] = options.map { UnsafePointer(strdup($0.1)) } + [nil]
+        defer { for text in keys + values { free(UnsafeMutablePointer(mutating: text)) } }
+        guard let pointer = PQconnectdbParams(&keys, &values, 1) else {
+            throw TrackingError(.storeFailed, "no memory for a connection to PostgreSQL")
+        }
+        self.pointer = pointer
+        guard PQstatus(pointer) == CONNECTION_OK else { throw self.failure("PostgreSQL cannot be reached") }
+    }
+
+    deinit { PQfinish(self.pointer) }
+
+    /// Whether the connection stands, as far as the last call could see.
+    var isAlive: Bool { PQstatus(self.pointer) == CONNECTION_OK }
+    /// Whether a transaction is under way or failed.
+    var isInTransaction: Bool { PQtransactionStatus(self.pointer) != PQTRANS_IDLE }
+
+    /// Runs one statement; what it gives comes in binary form.
+    @discardableResult
+    func run(_ sql: String, _ values: [PostgresValue] = []) throws(TrackingError) -> PostgresRows {
+        var places: [UnsafePointer<CChar>?] = values.map { value in
+            guard let bytes = value.bytes else { return nil }
+            let copy = UnsafeMutablePointer<CChar>.allocate(capacity: max(1, bytes.count))
+            for (index, byte) in bytes.enumerated() { copy[index] = CChar(bitPattern: byte) }
+            return UnsafePointer(copy)
+        }
+        defer { for place in places { place?.deallocate() } }
+        var types = values.map(\.type)
+        var lengths = values.map { Int32($0.bytes?.count ?? 0) }
+        var formats = values.map { _ in Int32(1) }
+        let result = PQexecParams(self.pointer, sql, Int32(values.count), &types, &places, &lengths, &formats, 1)
+        return try self.rows(result)
+    }
+
+    /// Runs statements without values, one after the other.
+    func runAll(_ sql: String) throws(TrackingError) { _ = try self.rows(PQexec(self.pointer, sql)) }
+
+    /// Does `COPY … FROM STDIN (FORMAT binary)`.
+    func copy(_ sql: String, _ bytes: [UInt8]) throws(TrackingError) {
+        guard let begun = PQexec(self.pointer, sql) else { throw self.failure("COPY") }
+        defer { PQclear(begun) }
+        guard PQresultStatus(begun) == PGRES_COPY_IN else { throw self.failure("COPY", begun) }
+        let sent = bytes.withUnsafeBytes { buffer in
+            // In parts: one call takes at most 2 GiB.
+            stride(from: 0, to: buffer.count, by: 1 << 20).allSatisfy { start in
+                let part = buffer[start..<min(buffer.count, start + 1 << 20)]
+                return UnsafeRawBufferPointer(rebasing: part).withMemoryRebound(to: CChar.self) {
+                    PQputCopyData(self.pointer, $0.baseAddress, Int32($0.count)) == 1
+                }
+            }
+        }
+        guard sent, PQputCopyEnd(self.pointer, nil) == 1 else { throw self.failure("COPY") }
+        var failure: TrackingError?
+        while let result = PQgetResult(self.pointer) {
+            if PQresultStatus(result) != PGRES_COMMAND_OK { failure = self.failure("COPY", result) }
+            PQclear(result)
+        }
+        if let failure { throw failure }
+    }
+
+    private func rows(_ result: OpaquePointer?) throws(TrackingError) -> PostgresRows {
+        guard let result else { throw self.failure("PostgreSQL") }
+        switch PQresultStatus(result) {
+        case PGRES_TUPLES_OK, PGRES_COMMAND_OK: return PostgresRows(result)
+        default:
+            defer { PQclear(result) }
+            throw self.failure("PostgreSQL", result)
+        }
+    }
+
+    /// What the server or libpq says; the first line alone, which has no values.
+    private func failure(_ what: String, _ result: OpaquePointer? = nil) -> TrackingError {
+        let text = String(cString: result.map { PQresultErrorMessage($0) } ?? PQerrorMessage(self.pointer))
+        return TrackingError(.storeFailed, "\(what): \(text.split(separator: "\n").first ?? "no answer")")
+    }
+}

@@ -1,0 +1,112 @@
+import TrackingCore
+
+/// The tables of a history in PostgreSQL, in a schema of their own, by numbered migrations, as ``SQLiteHistorySchema`` has them.
+enum PostgresHistorySchema {
+    /// Where the tables are.
+    static let name = "godwit"
+
+    static let migrations: [String] = [Self.first]
+
+    /// So many programs migrate at once: one. "GdWt".
+    private static let lock = 0x4764_5774
+
+    /// Brings a database up to date.
+    ///
+    /// - Throws: `storeUnusable` when it is of a newer version; `storeFailed`.
+    static func prepare(_ connection: PostgresConnection) throws(TrackingError) {
+        try connection.runAll("SET client_min_messages = warning; SET synchronous_commit = on")
+        try connection.runAll("SELECT pg_advisory_lock(\(self.lock))")
+        do throws(TrackingError) {
+            try self.migrate(connection)
+        } catch {
+            try? connection.runAll("ROLLBACK; SELECT pg_advisory_unlock(\(self.lock))")
+            throw error
+        }
+        try connection.runAll("SELECT pg_advisory_unlock(\(self.lock))")
+        try connection.runAll("SET search_path = \(self.name), public")
+    }
+
+    private static func migrate(_ connection: PostgresConnection) throws(TrackingError) {
+        let exists = try connection.run("SELECT 1::bigint FROM pg_namespace WHERE nspname = '\(self.name)'").count > 0
+        var version = 0
+        if exists {
+            version = Int(try connection.run("SELECT version FROM \(self.name).schema_version").integer(0, 0))
+        }
+        guard version <= self.migrations.count else {
+            throw TrackingError(
+                .storeUnusable,
+                "the history in PostgreSQL has version \(version); this program knows versions up to "
+                    + "\(self.migrations.count): use a newer program")
+        }
+        guard version < self.migrations.count else { return }
+        try connection.runAll("BEGIN")
+        for migration in self.migrations[version...] { try connection.runAll(migration) }
+        try connection.runAll("UPDATE \(self.name).schema_version SET version = \(self.migrations.count); COMMIT")
+    }
+
+    private static let first = """
+        CREATE EXTENSION IF NOT EXISTS postgis;
+        CREATE SCHEMA \(name);
+        SET LOCAL search_path = \(name), public;
+        CREATE TABLE schema_version (version bigint NOT NULL);
+        INSERT INTO schema_version VALUES (0);
+        CREATE TABLE trackable (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text COLLATE "C" NOT NULL UNIQUE,
+            version bigint NOT NULL DEFAULT 0, erased_before float8, recent text NOT NULL DEFAULT '',
+            last_time float8, last_stream bigint, last_seq bigint, run_first float8, run_last float8,
+            run_south float8, run_west float8, run_north float8, run_east float8, run_count bigint);
+        CREATE TABLE stream (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, trackable bigint NOT NULL,
+            id text COLLATE "C" NOT NULL, last bigint, duplicates bigint NOT NULL DEFAULT 0,
+            clock_faults bigint NOT NULL DEFAULT 0, UNIQUE (trackable, id));
+        CREATE TABLE coverage (stream bigint NOT NULL, first bigint NOT NULL, last bigint NOT NULL, mark bigint NOT NULL,
+            PRIMARY KEY (stream, first));
+        CREATE TABLE point (trackable bigint NOT NULL, time float8 NOT NULL, stream bigint NOT NULL, seq bigint NOT NULL,
+            clock_fault bigint NOT NULL, latitude float8 NOT NULL, longitude float8 NOT NULL, altitude float8,
+            accuracy_horizontal float8, accuracy_vertical float8, bearing float8, accuracy_bearing float8, speed float8,
+            accuracy_speed float8, floor bigint, battery_level float8, mode bigint, motion bigint, trip text, source bigint,
+            extra text, PRIMARY KEY (trackable, time, stream, seq)) PARTITION BY RANGE (time);
+        CREATE TABLE point_other PARTITION OF point DEFAULT;
+        CREATE TABLE run (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, trackable bigint NOT NULL,
+            first float8 NOT NULL, last float8 NOT NULL, south float8 NOT NULL, west float8 NOT NULL, north float8 NOT NULL,
+            east float8 NOT NULL, count bigint NOT NULL, box geometry(Geometry, 4326) GENERATED ALWAYS AS
+            (ST_MakeEnvelope(west, south, east, north, 4326)) STORED);
+        CREATE INDEX run_time ON run (trackable, first);
+        CREATE INDEX run_box ON run USING gist (box);
+        CREATE TABLE trip (trackable bigint NOT NULL, id text COLLATE "C" NOT NULL, mode text NOT NULL, state text NOT NULL,
+            start float8 NOT NULL, "end" float8, distance float8 NOT NULL, duration float8 NOT NULL, stream bigint NOT NULL,
+            seq bigint NOT NULL, json text NOT NULL, PRIMARY KEY (trackable, id));
+        CREATE INDEX trip_start ON trip (trackable, start);
+        CREATE TABLE event (trackable bigint NOT NULL, time float8 NOT NULL, stream bigint NOT NULL, seq bigint NOT NULL,
+            id text NOT NULL, kind text NOT NULL, json text NOT NULL, PRIMARY KEY (trackable, time, stream, seq));
+        CREATE TABLE state (trackable bigint NOT NULL, name text NOT NULL, received float8 NOT NULL, json text,
+            PRIMARY KEY (trackable, name, received));
+        CREATE TABLE quarantine (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, received float8 NOT NULL,
+            topic text NOT NULL, trackable text, stream text, seq bigint, reason text NOT NULL, payload bytea NOT NULL);
+        CREATE VIEW points AS SELECT \(pointColumns) FROM point p \(pointJoins);
+        CREATE VIEW last_position AS SELECT \(pointColumns) FROM trackable k JOIN point p ON p.trackable = k.number
+            AND p.time = k.last_time AND p.stream = k.last_stream AND p.seq = k.last_seq \(pointJoins);
+        CREATE VIEW trips AS SELECT t.id AS trackable, r.id AS trip, r.mode, r.state, r.start, r."end",
+            to_timestamp(r.start) AS started_at, to_timestamp(r."end") AS ended_at, r.distance, r.duration, r.json
+            FROM trip r JOIN trackable t ON t.number = r.trackable;
+        CREATE VIEW streams AS SELECT t.id AS trackable, s.id AS stream, c.first, c.last,
+            CASE c.mark WHEN 0 THEN 'erased' WHEN 1 THEN 'stored' WHEN 2 THEN 'refused' WHEN 3 THEN 'gone'
+            WHEN 4 THEN 'below oldest' END AS mark, s.duplicates, s.clock_faults
+            FROM coverage c JOIN stream s ON s.number = c.stream JOIN trackable t ON t.number = s.trackable;
+        """
+
+    private static let pointColumns = """
+        t.id AS trackable, p.time, to_timestamp(p.time) AS at, s.id AS stream,
+        CASE WHEN p.stream <> 0 THEN p.seq END AS seq, p.latitude, p.longitude,
+        ST_SetSRID(ST_MakePoint(p.longitude, p.latitude), 4326) AS place, p.altitude, p.accuracy_horizontal,
+        p.accuracy_vertical, p.bearing, p.accuracy_bearing, p.speed, p.accuracy_speed, p.floor, p.battery_level,
+        \(CodeWords.sql("p.mode", TrackingMode.self, \.code)) AS mode, \(motionWords) AS motion, p.trip,
+        \(CodeWords.sql("p.source", SourceKind.self, \.code)) AS source, p.extra, p.clock_fault
+        """
+
+    /// The words with commas between them.
+    private static let motionWords =
+        "nullif(concat_ws(','"
+        + Motion.allCases.map { ", CASE WHEN p.motion & \($0.bit) <> 0 THEN '\($0.rawValue)' END" }.joined() + "), '')"
+
+    private static let pointJoins =
+        "JOIN trackable t ON t.number = p.trackable LEFT JOIN stream s ON s.number = p.stream"
+}

@@ -1,0 +1,191 @@
+public import TrackingCore
+
+/// Erasing, and removing what is old.
+extension PostgresHistoryStore {
+    /// See ``HistoryStore/erase(_:before:now:)``. The tables and partitions that had something of it are written anew. What the
+    /// server keeps elsewhere is named in the report.
+    public func erase(
+        _ trackable: TrackableID, before: UnixTime?, now: UnixTime
+    ) async throws(TrackingError) -> EraseReport {
+        try await self.write { connection, known throws(TrackingError) in
+            defer { known.forget() }
+            try connection.runAll("BEGIN")
+            try connection.run(
+                "INSERT INTO trackable (id) VALUES ($1) ON CONFLICT DO NOTHING", [.text(trackable.rawValue)])
+            try connection.run("SELECT 1::bigint FROM trackable WHERE id = $1 FOR UPDATE", [.text(trackable.rawValue)])
+            guard let loaded = try PostgresLedger.load([trackable], connection).first else { return EraseReport() }
+            var erasing = PostgresErasing(of: loaded.trackable, connection)
+            try erasing.run(trackable, before: before, now: now)
+            try connection.runAll("COMMIT")
+            return erasing.rewrite()
+        }
+    }
+
+    /// See ``HistoryStore/removeExpired(before:of:except:)``.
+    public func removeExpired(
+        before limit: UnixTime, of trackables: [TrackableID]?, except exceptions: Set<TrackableID>
+    ) async throws(TrackingError) -> Int {
+        try await self.write { connection, known throws(TrackingError) in
+            let chosen = try connection.run(
+                "SELECT number FROM trackable WHERE ($1 IS NULL OR id = ANY ($1)) AND id <> ALL ($2) ORDER BY number",
+                [trackables.map { .texts($0.map(\.rawValue)) } ?? .noTexts, .texts(exceptions.map(\.rawValue))])
+            var removed = 0
+            // One transaction a trackable: others store between them.
+            for row in 0..<chosen.count {
+                removed += try Self.remove(before: limit, of: chosen.integer(row, 0), connection)
+            }
+            if removed > 0 { known.forget() }
+            return removed
+        }
+    }
+
+    private static func remove(
+        before limit: UnixTime, of number: Int64, _ connection: PostgresConnection
+    ) throws(TrackingError) -> Int {
+        let values: [PostgresValue] = [.int(number), .double(limit.seconds)]
+        try connection.runAll("BEGIN")
+        try connection.run("SELECT 1::bigint FROM trackable WHERE number = $1 FOR UPDATE", [.int(number)])
+        var removed = 0
+        for sql in [
+            "DELETE FROM point WHERE trackable = $1 AND time < $2",
+            "DELETE FROM event WHERE trackable = $1 AND time < $2",
+            "DELETE FROM trip WHERE trackable = $1 AND coalesce(\"end\", start + duration) < $2",
+        ] {
+            removed += try connection.run(sql, values).changes
+        }
+        if removed > 0 {
+            for sql in [
+                "DELETE FROM run WHERE trackable = $1 AND last < $2",
+                "DELETE FROM state WHERE trackable = $1 AND received < $2",
+                """
+                UPDATE trackable SET version = version + 1, \
+                last_stream = CASE WHEN last_time < $2 THEN NULL ELSE last_stream END, \
+                last_seq = CASE WHEN last_time < $2 THEN NULL ELSE last_seq END, \
+                last_time = CASE WHEN last_time < $2 THEN NULL ELSE last_time END WHERE number = $1
+                """,
+            ] {
+                try connection.run(sql, values)
+            }
+        }
+        try connection.runAll("COMMIT")
+        return removed
+    }
+}
+
+/// Erases one trackable, or a part of its time.
+private struct PostgresErasing {
+    private var report = EraseReport()
+    private var trackable: RecordingLedger.Trackable
+    private let connection: PostgresConnection
+
+    init(of trackable: RecordingLedger.Trackable, _ connection: PostgresConnection) {
+        self.trackable = trackable
+        self.connection = connection
+    }
+
+    mutating func run(_ id: TrackableID, before: UnixTime?, now: UnixTime) throws(TrackingError) {
+        let limit = before?.seconds ?? .infinity
+        try self.mark(before: limit)
+        self.report.points = try self.delete("point", "time", limit)
+        self.report.events = try self.delete("event", "time", limit)
+        self.report.trips = try self.delete("trip", "start", limit)
+        self.report.states = try self.delete("state", "received", limit)
+        self.report.quarantined =
+            try self.connection.run(
+                "DELETE FROM quarantine WHERE trackable = $1 AND received < $2", [.text(id.rawValue), .double(limit)]
+            ).changes
+        try self.rebuildRuns(before: limit)
+        let erasedBefore = before ?? now
+        self.trackable.erasedBefore = max(erasedBefore, self.trackable.erasedBefore ?? erasedBefore)
+        self.trackable.last = try self.lastPosition()
+        try PostgresWriting(self.connection).write([self.trackable])
+        try self.connection.run(
+            "UPDATE trackable SET version = version + 1 WHERE number = $1", [.int(self.trackable.number)])
+    }
+
+    private func delete(_ table: String, _ column: String, _ limit: Double) throws(TrackingError) -> Int {
+        try self.connection.run(
+            "DELETE FROM \(table) WHERE trackable = $1 AND \(column) < $2",
+            [.int(self.trackable.number), .double(limit)]
+        ).changes
+    }
+
+    /// Marks the numbers of what is to be erased.
+    private func mark(before limit: Double) throws(TrackingError) {
+        let number = PostgresValue.int(self.trackable.number)
+        let rows = try self.connection.run("SELECT number, last FROM stream WHERE trackable = $1", [number])
+        for stream in try PostgresLedger.streams(rows, first: 0, self.connection) {
+            var coverage = stream.coverage
+            if limit == .infinity {
+                coverage.eraseStored()
+            } else {
+                for range in try self.seqs(of: stream.number, before: limit).ranges { coverage.declare(range, .erased) }
+            }
+            try self.connection.run("DELETE FROM coverage WHERE stream = $1", [.int(stream.number)])
+            try PostgresWriting(self.connection).write(coverage.ranges.map { (stream.number, $0) })
+        }
+    }
+
+    private func seqs(of stream: Int64, before limit: Double) throws(TrackingError) -> SeqSet {
+        let rows = try self.connection.run(
+            """
+            SELECT seq FROM point WHERE trackable = $1 AND time < $2 AND stream = $3 UNION ALL \
+            SELECT seq FROM event WHERE trackable = $1 AND time < $2 AND stream = $3 UNION ALL \
+            SELECT seq FROM trip WHERE trackable = $1 AND start < $2 AND stream = $3
+            """, [.int(self.trackable.number), .double(limit), .int(stream)])
+        return SeqSet((0..<rows.count).lazy.map { UInt64(clamping: rows.integer($0, 0)) }.map { $0...$0 })
+    }
+
+    /// The boxes of what is left must not tell where the rest was.
+    private mutating func rebuildRuns(before limit: Double) throws(TrackingError) {
+        let number = self.trackable.number
+        let removed = try self.connection.run(
+            "DELETE FROM run WHERE trackable = $1 AND first < $2 RETURNING last", [.int(number), .double(limit)])
+        var end = (0..<removed.count).map { removed.number($0, 0) }.max() ?? -.infinity
+        if let open = self.trackable.run, open.first.seconds < limit {
+            end = max(end, open.last.seconds)
+            self.trackable.run = nil
+        }
+        guard limit.isFinite, end >= limit else { return }
+        let rows = try self.connection.run(
+            "SELECT time, latitude, longitude FROM point WHERE trackable = $1 AND time BETWEEN $2 AND $3 ORDER BY time",
+            [.int(number), .double(limit), .double(end)])
+        let points = (0..<rows.count).compactMap { row in
+            Coordinate(latitude: rows.number(row, 1), longitude: rows.number(row, 2))
+                .map { (place: $0, time: UnixTime(rows.number(row, 0))) }
+        }
+        try PostgresWriting(self.connection).write(PointRun.runs(of: points).map { RunRow(number, $0) })
+    }
+
+    private func lastPosition() throws(TrackingError) -> PointName? {
+        let rows = try self.connection.run(
+            """
+            SELECT time, stream, seq FROM point WHERE trackable = $1 AND clock_fault = 0 \
+            ORDER BY time DESC, stream DESC, seq DESC LIMIT 1
+            """, [.int(self.trackable.number)])
+        guard rows.count > 0 else { return nil }
+        return PointName(time: UnixTime(rows.number(0, 0)), stream: rows.integer(0, 1), seq: rows.integer(0, 2))
+    }
+
+    /// Writes the tables anew that had something of it, outside the transaction, and says what the server still has.
+    func rewrite() -> EraseReport {
+        var report = self.report
+        do throws(TrackingError) {
+            let partitions = try self.connection.run(
+                "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'point'::regclass")
+            let tables = ["run", "event", "trip", "state", "quarantine", "coverage", "trackable"]
+            for table in tables + (0..<partitions.count).map({ partitions.text($0, 0) }) {
+                try self.connection.runAll("VACUUM FULL \(table)")
+            }
+        } catch {
+            report.remains.append("tables that could not be written anew (\(error.message)): erase again")
+        }
+        do throws(TrackingError) {
+            try self.connection.runAll("CHECKPOINT")
+        } catch {
+            report.remains.append("files of the server until its next checkpoint")
+        }
+        report.remains.append("the server's write-ahead log until it is recycled, its archive, replicas and backups")
+        return report
+    }
+}

@@ -1,0 +1,76 @@
+public import TrackingCore
+
+/// Reading points.
+extension PostgresHistoryStore {
+    /// See ``HistoryStore/points(_:after:limit:)``.
+    public func points(
+        _ query: PointQuery, after: PointName?, limit: Int
+    ) async throws(TrackingError) -> PointPage {
+        try await self.reader.perform { connection throws(TrackingError) in
+            guard let number = try Self.number(of: query.trackable, connection) else { return .end }
+            var reading = PostgresPointReading(query, of: number, limit: max(1, limit), connection)
+            try reading.run(after: after)
+            return reading.page
+        }
+    }
+
+    /// See ``HistoryStore/lastPositions(of:)``.
+    public func lastPositions(of trackables: [TrackableID]?) async throws(TrackingError) -> [LastPosition] {
+        try await self.reader.perform { connection throws(TrackingError) in
+            let rows = try connection.run(
+                """
+                SELECT \(PostgresPointReading.columns), k.id FROM trackable k JOIN point p ON p.trackable = k.number \
+                AND p.time = k.last_time AND p.stream = k.last_stream AND p.seq = k.last_seq \
+                LEFT JOIN stream s ON s.number = p.stream WHERE $1 IS NULL OR k.id = ANY ($1) ORDER BY k.id
+                """, [trackables.map { .texts($0.map(\.rawValue)) } ?? .noTexts])
+            return (0..<rows.count).compactMap { row in
+                guard let location = PostgresPointReading.location(rows, row),
+                    let id = try? TrackableID(rows.text(row, PostgresPointReading.columnCount))
+                else { return nil }
+                return LastPosition(trackable: id, location: location)
+            }
+        }
+    }
+
+    /// See ``HistoryStore/trackables(in:during:)``.
+    public func trackables(
+        in box: GeoBox, during times: TimeSpan
+    ) async throws(TrackingError) -> [TrackableID] {
+        try await self.reader.perform { connection throws(TrackingError) in
+            var candidates: [TrackableID: Int64] = [:]
+            for part in box.parts {
+                for (id, number) in try Self.trackables(near: part, during: times, connection) {
+                    candidates[id] = number
+                }
+            }
+            var found: [TrackableID] = []
+            for (id, number) in candidates {
+                var reading = PostgresPointReading(
+                    PointQuery(id, during: times, in: box), of: number, limit: 1, connection)
+                try reading.run(after: nil)
+                if !reading.page.points.isEmpty { found.append(id) }
+            }
+            return found.sorted { $0.rawValue < $1.rawValue }
+        }
+    }
+
+    /// The trackables of which a run may be in a box that does not cross the antimeridian.
+    private static func trackables(
+        near box: GeoBox, during times: TimeSpan, _ connection: PostgresConnection
+    ) throws(TrackingError) -> [(TrackableID, Int64)] {
+        let rows = try connection.run(
+            """
+            SELECT id, number FROM trackable WHERE number IN (SELECT trackable FROM run \
+            WHERE box && ST_MakeEnvelope($1, $2, $3, $4, 4326) AND first < $6 AND last >= $5) \
+            OR run_west <= $3 AND run_east >= $1 AND run_south <= $4 AND run_north >= $2 AND run_first < $6 AND run_last >= $5
+            """, [box.west, box.south, box.east, box.north, times.bounds.from, times.bounds.to].map { .double($0) })
+        return (0..<rows.count).compactMap { row in
+            (try? TrackableID(rows.text(row, 0))).map { ($0, rows.integer(row, 1)) }
+        }
+    }
+
+    static func number(of id: TrackableID, _ connection: PostgresConnection) throws(TrackingError) -> Int64? {
+        let rows = try connection.run("SELECT number FROM trackable WHERE id = $1", [.text(id.rawValue)])
+        return rows.count > 0 ? rows.integer(0, 0) : nil
+    }
+}

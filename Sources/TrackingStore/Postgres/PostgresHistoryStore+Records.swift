@@ -1,0 +1,98 @@
+public import TrackingCore
+
+/// Reading everything but points.
+extension PostgresHistoryStore {
+    /// See ``HistoryStore/trackables(after:limit:)``.
+    public func trackables(after id: TrackableID?, limit: Int) async throws(TrackingError) -> [TrackableSummary] {
+        try await self.reader.perform { connection throws(TrackingError) in
+            let rows = try connection.run(
+                """
+                SELECT k.id, (SELECT min(p.time) FROM point p WHERE p.trackable = k.number), k.last_time, \
+                (SELECT count(*) FROM stream s WHERE s.trackable = k.number) FROM trackable k WHERE k.id > $1 \
+                ORDER BY k.id LIMIT $2
+                """, [.text(id?.rawValue ?? ""), .int(Int64(limit))])
+            return (0..<rows.count).compactMap { row in
+                guard let id = try? TrackableID(rows.text(row, 0)) else { return nil }
+                return TrackableSummary(
+                    id: id, first: rows.optionalNumber(row, 1).map { UnixTime($0) },
+                    last: rows.optionalNumber(row, 2).map { UnixTime($0) }, streams: Int(rows.integer(row, 3)))
+            }
+        }
+    }
+
+    /// See ``HistoryStore/trips(of:during:limit:)``.
+    public func trips(
+        of trackable: TrackableID, during times: TimeSpan, limit: Int
+    ) async throws(TrackingError) -> [Trip] {
+        try await self.documents(
+            """
+            SELECT r.json, s.id FROM trip r JOIN trackable k ON k.number = r.trackable JOIN stream s ON s.number = r.stream \
+            WHERE k.id = $1 AND r.start >= $2 AND r.start < $3 ORDER BY r.start, r.id LIMIT $4
+            """, of: trackable, during: times, limit: limit, { Trip(stored: $0, stream: $1) })
+    }
+
+    /// See ``HistoryStore/events(of:during:limit:)``.
+    public func events(
+        of trackable: TrackableID, during times: TimeSpan, limit: Int
+    ) async throws(TrackingError) -> [TrackingEvent] {
+        try await self.documents(
+            """
+            SELECT e.json, s.id FROM event e JOIN trackable k ON k.number = e.trackable JOIN stream s ON s.number = e.stream \
+            WHERE k.id = $1 AND e.time >= $2 AND e.time < $3 ORDER BY e.time, s.id, e.seq LIMIT $4
+            """, of: trackable, during: times, limit: limit, { TrackingEvent(stored: $0, stream: $1) })
+    }
+
+    private func documents<Value: Sendable>(
+        _ sql: String, of trackable: TrackableID, during times: TimeSpan, limit: Int,
+        _ decode: @escaping @Sendable (_ json: [UInt8], _ stream: StreamID) -> Value?
+    ) async throws(TrackingError) -> [Value] {
+        try await self.reader.perform { connection throws(TrackingError) in
+            let (from, to) = times.bounds
+            let rows = try connection.run(
+                sql, [.text(trackable.rawValue), .double(from), .double(to), .int(Int64(limit))])
+            return (0..<rows.count).compactMap { row in
+                StreamID(rows.text(row, 1)).flatMap { decode(rows.bytes(row, 0), $0) }
+            }
+        }
+    }
+
+    /// See ``HistoryStore/verify(_:)``.
+    public func verify(_ trackable: TrackableID) async throws(TrackingError) -> VerifyReport? {
+        try await self.reader.perform { connection throws(TrackingError) in
+            guard let known = try PostgresLedger.load([trackable], connection).first?.trackable else { return nil }
+            let counts = try connection.run(
+                "SELECT count(*), count(*) FILTER (WHERE stream = 0) FROM point WHERE trackable = $1",
+                [.int(known.number)])
+            let rows = try connection.run(
+                "SELECT id, duplicates, clock_faults, number, last FROM stream WHERE trackable = $1 ORDER BY id",
+                [.int(known.number)])
+            let streams = try PostgresLedger.streams(rows, first: 3, connection)
+            return VerifyReport(
+                streams: streams.enumerated().compactMap { row, stream in
+                    guard let id = StreamID(rows.text(row, 0)) else { return nil }
+                    return VerifyReport.StreamReport(
+                        id: id, coverage: stream.coverage, duplicates: Int(rows.integer(row, 1)),
+                        clockFaults: Int(rows.integer(row, 2)))
+                }, points: Int(counts.integer(0, 0)), unnumbered: Int(counts.integer(0, 1)),
+                erasedBefore: known.erasedBefore)
+        }
+    }
+
+    /// See ``HistoryStore/quarantined(limit:)``.
+    public func quarantined(limit: Int) async throws(TrackingError) -> [RefusedMessage] {
+        try await self.reader.perform { connection throws(TrackingError) in
+            let rows = try connection.run(
+                """
+                SELECT received, topic, trackable, stream, seq, reason, payload FROM quarantine ORDER BY number DESC LIMIT $1
+                """, [.int(Int64(limit))])
+            return (0..<rows.count).map { row in
+                RefusedMessage(
+                    topic: rows.text(row, 1), receivedAt: UnixTime(rows.number(row, 0)),
+                    trackable: rows.optionalText(row, 2).flatMap { try? TrackableID($0) },
+                    stream: rows.optionalText(row, 3).flatMap { StreamID($0) },
+                    seq: rows.optionalInteger(row, 4).map { UInt64(clamping: $0) }, reason: rows.text(row, 5),
+                    payload: rows.bytes(row, 6))
+            }
+        }
+    }
+}

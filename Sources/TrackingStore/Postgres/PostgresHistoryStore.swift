@@ -1,0 +1,67 @@
+import Synchronization
+public import TrackingCore
+
+/// A history in PostgreSQL with PostGIS, in the schema `godwit`: for more than one machine holds, and for several recorders
+/// that store the same trackables.
+public final class PostgresHistoryStore: HistoryStore {
+    let writer: PostgresThread
+    let reader: PostgresThread
+    private let known = Mutex(PostgresLedger())
+
+    /// Opens a history, or makes one.
+    ///
+    /// - Parameter address: `postgres://user@host:port/database`, or whatever else libpq understands; its environment and password
+    ///   file count as well.
+    /// - Throws: `storeUnusable` when it is of a newer version; `storeFailed` when it cannot be reached, or when PostGIS is not
+    ///   installed.
+    public init(address: String) async throws(TrackingError) {
+        self.writer = PostgresThread(address, name: "godwit.history.write")
+        self.reader = PostgresThread(address, name: "godwit.history.read")
+        try await self.writer.perform { _ in }
+    }
+
+    /// See ``HistoryStore/store(_:)``.
+    public func store(_ batch: RecordingBatch) async throws(TrackingError) -> StoreReport {
+        try await self.write { connection, known throws(TrackingError) in
+            try known.makePartitions(for: batch, connection)
+            try connection.runAll("BEGIN")
+            try known.fill(for: batch, connection)
+            let changes = known.ledger.apply(batch)
+            let new = try PostgresWriting(connection).write(changes)
+            try connection.runAll("COMMIT")
+            known.stored(changes)
+            return StoreReport(changes, newPoints: new)
+        }
+    }
+
+    /// Writes, knowing what the ledger knows; after a failure it knows nothing.
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (PostgresConnection, inout PostgresLedger) throws(TrackingError) -> Value
+    ) async throws(TrackingError) -> Value {
+        try await self.writer.perform { connection throws(TrackingError) in
+            let result: Result<Value, TrackingError> = self.known.withLock { known in
+                do throws(TrackingError) {
+                    return .success(try body(connection, &known))
+                } catch {
+                    known.forget()
+                    return .failure(error)
+                }
+            }
+            return try result.get()
+        }
+    }
+
+    /// See ``HistoryStore/acknowledgement(of:)``.
+    public func acknowledgement(of trackable: TrackableID) async throws(TrackingError) -> Acknowledgement {
+        try await self.reader.perform { connection throws(TrackingError) in
+            try PostgresLedger.load([trackable], connection).first?.trackable.acknowledgement
+                ?? Acknowledgement(streams: [:])
+        }
+    }
+
+    /// See ``HistoryStore/close()``.
+    public func close() async throws(TrackingError) {
+        self.writer.close()
+        self.reader.close()
+    }
+}

@@ -1,0 +1,199 @@
+import TrackingCore
+
+/// What a store in PostgreSQL knows without looking. Others may write to it as well: each trackable's row has a version, and what
+/// is known counts only while that is the same. The rows of a batch are locked, in one order, until it is committed.
+struct PostgresLedger {
+    var ledger = RecordingLedger()
+    private var versions: [TrackableID: Int64] = [:]
+    private var partitions = PointPartitions()
+
+    /// So many trackables and streams are known without looking.
+    private static let maximumKnown = 100_000
+
+    /// A trackable as its row has it.
+    struct Loaded {
+        var id: TrackableID
+        var version: Int64
+        var trackable: RecordingLedger.Trackable
+    }
+
+    /// Names a stream in the tables.
+    private struct Key: Hashable {
+        var trackable: Int64?
+        var name: String
+
+        init(_ trackable: Int64?, _ name: String) {
+            self.trackable = trackable
+            self.name = name.withoutNUL
+        }
+    }
+
+    /// Knows nothing any more, but for the partitions.
+    mutating func forget() {
+        self.ledger = RecordingLedger()
+        self.versions = [:]
+    }
+
+    /// A batch was committed: its trackables have new versions.
+    mutating func stored(_ changes: RecordingChanges) {
+        for id in changes.acknowledgements.keys { self.versions[id]? += 1 }
+    }
+
+    /// Makes the partitions that a batch needs, each in a transaction of its own.
+    mutating func makePartitions(for batch: RecordingBatch, _ connection: PostgresConnection) throws(TrackingError) {
+        for recording in batch.recordings {
+            let months = self.partitions.missing(for: recording.points, at: recording.receivedAt)
+            for month in months { try Self.make(month, connection) }
+            self.partitions.made(months)
+        }
+    }
+
+    /// Makes the partition of a month, with what `point_other` has of it.
+    private static func make(_ month: PointPartitions.Month, _ connection: PostgresConnection) throws(TrackingError) {
+        let (table, from, to) = (month.table, month.start.seconds, month.next.start.seconds)
+        try connection.runAll("BEGIN; LOCK TABLE schema_version IN EXCLUSIVE MODE")
+        if try connection.run("SELECT 1::bigint WHERE to_regclass('\(table)') IS NULL").count > 0 {
+            try connection.runAll(
+                """
+                CREATE TABLE \(table) (LIKE point INCLUDING ALL);
+                WITH moved AS (DELETE FROM point_other WHERE time >= \(from) AND time < \(to) RETURNING *)
+                    INSERT INTO \(table) SELECT * FROM moved;
+                ALTER TABLE point ATTACH PARTITION \(table) FOR VALUES FROM (\(from)) TO (\(to))
+                """)
+        }
+        try connection.runAll("COMMIT")
+    }
+
+    /// Locks the trackables of a batch, and fills in what is missing; what is not there is made.
+    mutating func fill(for batch: RecordingBatch, _ connection: PostgresConnection) throws(TrackingError) {
+        if self.ledger.count > Self.maximumKnown { self.forget() }
+        let ids = Set(batch.recordings.map(\.trackable)).union(batch.refused.compactMap(\.trackable))
+        let unknown = ids.filter { self.ledger[$0] == nil }.map(\.rawValue).sorted()
+        if !unknown.isEmpty {
+            try connection.run(
+                "INSERT INTO trackable (id) SELECT unnest($1) ON CONFLICT (id) DO NOTHING", [.texts(unknown)])
+        }
+        let locked = try connection.run(
+            "SELECT id, version FROM trackable WHERE id = ANY ($1) ORDER BY number FOR UPDATE",
+            [.texts(ids.map(\.rawValue))])
+        var changed: [TrackableID] = []
+        for row in 0..<locked.count {
+            guard let id = try? TrackableID(locked.text(row, 0)) else { continue }
+            let version = locked.integer(row, 1)
+            if self.ledger[id] == nil || self.versions[id] != version { changed.append(id) }
+            self.versions[id] = version
+        }
+        for id in changed { self.ledger.forget(id) }
+        for loaded in try Self.load(changed, connection) { self.ledger.fill(loaded.id, loaded.trackable) }
+        try self.fillStreams(for: batch, connection)
+    }
+
+    /// Fills in the streams that are missing yet.
+    private mutating func fillStreams(
+        for batch: RecordingBatch, _ connection: PostgresConnection
+    ) throws(TrackingError) {
+        let missing = self.ledger.missing(for: batch).flatMap { entry in
+            entry.streams.map { (id: entry.trackable, number: self.ledger[entry.trackable]?.number, stream: $0) }
+        }
+        guard !missing.isEmpty else { return }
+        let pairs: [PostgresValue] = [.ints(missing.map(\.number)), .texts(missing.map(\.stream.rawValue))]
+        try connection.run(
+            "INSERT INTO stream (trackable, id) SELECT * FROM unnest($1, $2) ON CONFLICT (trackable, id) DO NOTHING",
+            pairs)
+        let rows = try connection.run(
+            """
+            SELECT s.trackable, s.id, s.number, s.last FROM stream s JOIN unnest($1, $2) AS n (trackable, id) \
+            ON s.trackable = n.trackable AND s.id = n.id
+            """, pairs)
+        let names = Dictionary(missing.map { (Key($0.number, $0.stream.rawValue), ($0.id, $0.stream)) }) { first, _ in
+            first
+        }
+        var filled: [TrackableID: RecordingLedger.Trackable] = [:]
+        for (row, stream) in try Self.streams(rows, first: 2, connection).enumerated() {
+            let number = rows.integer(row, 0)
+            guard let (id, name) = names[Key(number, rows.text(row, 1))] else { continue }
+            filled[id, default: RecordingLedger.Trackable(number: number)].streams[name] = stream
+        }
+        for (id, trackable) in filled { self.ledger.fill(id, trackable) }
+    }
+
+    /// Trackables with their recent streams; those that are not there are left out.
+    static func load(_ ids: [TrackableID], _ connection: PostgresConnection) throws(TrackingError) -> [Loaded] {
+        guard !ids.isEmpty else { return [] }
+        let rows = try connection.run(
+            """
+            SELECT id, number, version, erased_before, recent, last_time, last_stream, last_seq, run_first, run_last, run_south, \
+            run_west, run_north, run_east, run_count FROM trackable WHERE id = ANY ($1)
+            """, [.texts(ids.map(\.rawValue))])
+        var loaded: [Loaded] = []
+        var recent: [[Int64]] = []
+        for row in 0..<rows.count {
+            guard let id = try? TrackableID(rows.text(row, 0)) else { continue }
+            var trackable = RecordingLedger.Trackable(number: rows.integer(row, 1))
+            trackable.erasedBefore = rows.optionalNumber(row, 3).map { UnixTime($0) }
+            if let time = rows.optionalNumber(row, 5) {
+                trackable.last = PointName(
+                    time: UnixTime(time), stream: rows.integer(row, 6), seq: rows.integer(row, 7))
+            }
+            if !rows.isNull(row, 14) { trackable.run = Self.run(rows, row, from: 8) }
+            recent.append(rows.text(row, 4).split(separator: ",").compactMap { Int64($0) })
+            loaded.append(Loaded(id: id, version: rows.integer(row, 2), trackable: trackable))
+        }
+        let known = try Self.streams(numbered: recent.flatMap(\.self), connection)
+        for index in loaded.indices {
+            for number in recent[index] {
+                guard let (id, stream) = known[number] else { continue }
+                loaded[index].trackable.recent.append(id)
+                loaded[index].trackable.streams[id] = stream
+            }
+        }
+        return loaded
+    }
+
+    private static func run(_ rows: PostgresRows, _ row: Int, from column: Int) -> PointRun {
+        PointRun(
+            first: UnixTime(rows.number(row, column)), last: UnixTime(rows.number(row, column + 1)),
+            south: rows.number(row, column + 2), west: rows.number(row, column + 3),
+            north: rows.number(row, column + 4),
+            east: rows.number(row, column + 5), count: Int(rows.integer(row, column + 6)))
+    }
+
+    private static func streams(
+        numbered numbers: [Int64], _ connection: PostgresConnection
+    ) throws(TrackingError) -> [Int64: (StreamID, RecordingLedger.Stream)] {
+        guard !numbers.isEmpty else { return [:] }
+        let rows = try connection.run("SELECT id, number, last FROM stream WHERE number = ANY ($1)", [.ints(numbers)])
+        var found: [Int64: (StreamID, RecordingLedger.Stream)] = [:]
+        for (row, stream) in try Self.streams(rows, first: 1, connection).enumerated() {
+            if let id = StreamID(rows.text(row, 0)) { found[stream.number] = (id, stream) }
+        }
+        return found
+    }
+
+    /// The streams of rows with number and last number from a column on, each with all that is known of its numbers.
+    static func streams(
+        _ rows: PostgresRows, first column: Int, _ connection: PostgresConnection
+    ) throws(TrackingError) -> [RecordingLedger.Stream] {
+        let numbers = (0..<rows.count).map { rows.integer($0, column) }
+        let found = try connection.run(
+            "SELECT stream, first, last, mark FROM coverage WHERE stream = ANY ($1) ORDER BY stream, first",
+            [.ints(numbers)])
+        var ranges: [Int64: [StreamCoverage.Range]] = [:]
+        for row in 0..<found.count {
+            let (first, last) = (UInt64(clamping: found.integer(row, 1)), UInt64(clamping: found.integer(row, 2)))
+            guard let mark = StreamCoverage.Mark(rawValue: Int(found.integer(row, 3))), first <= last else { continue }
+            ranges[found.integer(row, 0), default: []].append(StreamCoverage.Range(mark, first...last))
+        }
+        return numbers.enumerated().map { row, number in
+            RecordingLedger.Stream(
+                number: number,
+                coverage: StreamCoverage(
+                    ranges[number] ?? [], end: rows.optionalInteger(row, column + 1).map { UInt64(clamping: $0) }))
+        }
+    }
+}
+
+extension String {
+    /// As PostgreSQL stores it: it has no NUL.
+    var withoutNUL: String { self.utf8.contains(0) ? String(self.map { $0 == "\0" ? "\u{FFFD}" : $0 }) : self }
+}

@@ -1,0 +1,108 @@
+import CPostgres
+
+/// A value for a statement, in PostgreSQL's binary form.
+struct PostgresValue {
+    var type: Oid
+    var bytes: [UInt8]?
+
+    static func int(_ value: Int64?) -> Self { Self(type: 20, bytes: value.map { $0.networkBytes }) }
+    static func double(_ value: Double?) -> Self {
+        Self(type: 701, bytes: value.map { $0.bitPattern.networkBytes })
+    }
+    static func text(_ value: String?) -> Self { Self(type: 25, bytes: value.map { Array($0.withoutNUL.utf8) }) }
+    static func bytes(_ value: [UInt8]?) -> Self { Self(type: 17, bytes: value) }
+    static func ints(_ values: [Int64?]) -> Self { self.array(1016, values.map { .int($0) }, of: 20) }
+    static func doubles(_ values: [Double?]) -> Self { self.array(1022, values.map { .double($0) }, of: 701) }
+    static func texts(_ values: [String?]) -> Self { self.array(1009, values.map { .text($0) }, of: 25) }
+    /// NULL in place of an array of texts.
+    static let noTexts = Self(type: 1009, bytes: nil)
+    static func byteStrings(_ values: [[UInt8]?]) -> Self { self.array(1001, values.map { .bytes($0) }, of: 17) }
+
+    private static func array(_ type: Oid, _ values: [PostgresValue], of element: Oid) -> Self {
+        var bytes: [UInt8] = []
+        // Dimensions (none of an empty array), whether there are NULLs, the type, the length, the first index.
+        bytes += Int32(values.isEmpty ? 0 : 1).networkBytes
+        bytes += Int32(values.contains { $0.bytes == nil } ? 1 : 0).networkBytes
+        bytes += element.networkBytes
+        if !values.isEmpty { bytes += Int32(values.count).networkBytes + Int32(1).networkBytes }
+        for value in values { bytes.appendField(value.bytes) }
+        return Self(type: type, bytes: bytes)
+    }
+}
+
+extension FixedWidthInteger {
+    /// The bytes, the highest first.
+    var networkBytes: [UInt8] { withUnsafeBytes(of: self.bigEndian) { Array($0) } }
+}
+
+extension [UInt8] {
+    /// Appends a field as rows and arrays have it: its length, -1 for NULL, and its bytes.
+    mutating func appendField(_ bytes: [UInt8]?) {
+        guard let bytes else { return self.append(integer: Int32(-1)) }
+        self.append(integer: Int32(bytes.count))
+        self += bytes
+    }
+
+    mutating func appendField(_ value: Double?) {
+        guard let value else { return self.append(integer: Int32(-1)) }
+        self.append(integer: Int32(8))
+        self.append(integer: value.bitPattern)
+    }
+
+    mutating func appendField(_ value: Int64?) {
+        guard let value else { return self.append(integer: Int32(-1)) }
+        self.append(integer: Int32(8))
+        self.append(integer: value)
+    }
+
+    mutating func append(integer: some FixedWidthInteger) {
+        Swift.withUnsafeBytes(of: integer.bigEndian) { self.append(contentsOf: $0) }
+    }
+}
+
+/// What a statement gave, in binary form.
+final class PostgresRows {
+    private let pointer: OpaquePointer
+
+    init(_ pointer: OpaquePointer) { self.pointer = pointer }
+
+    deinit { PQclear(self.pointer) }
+
+    /// How many rows there are.
+    var count: Int { Int(PQntuples(self.pointer)) }
+    /// How many rows were inserted, changed or deleted.
+    var changes: Int { Int(String(cString: PQcmdTuples(self.pointer))) ?? 0 }
+
+    func isNull(_ row: Int, _ column: Int) -> Bool { PQgetisnull(self.pointer, Int32(row), Int32(column)) == 1 }
+
+    /// A `bigint`.
+    func integer(_ row: Int, _ column: Int) -> Int64 { Int64(bitPattern: self.word(row, column)) }
+    func optionalInteger(_ row: Int, _ column: Int) -> Int64? {
+        self.isNull(row, column) ? nil : self.integer(row, column)
+    }
+    /// A `double precision`.
+    func number(_ row: Int, _ column: Int) -> Double { Double(bitPattern: self.word(row, column)) }
+    func optionalNumber(_ row: Int, _ column: Int) -> Double? {
+        self.isNull(row, column) ? nil : self.number(row, column)
+    }
+    /// A `text`.
+    func text(_ row: Int, _ column: Int) -> String { String(decoding: self.raw(row, column), as: UTF8.self) }
+    func optionalText(_ row: Int, _ column: Int) -> String? {
+        self.isNull(row, column) ? nil : self.text(row, column)
+    }
+    /// A `bytea` or a `text`.
+    func bytes(_ row: Int, _ column: Int) -> [UInt8] { Array(self.raw(row, column)) }
+    func optionalBytes(_ row: Int, _ column: Int) -> [UInt8]? {
+        self.isNull(row, column) ? nil : self.bytes(row, column)
+    }
+
+    private func word(_ row: Int, _ column: Int) -> UInt64 {
+        self.raw(row, column).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    private func raw(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(
+            start: PQgetvalue(self.pointer, Int32(row), Int32(column)),
+            count: Int(PQgetlength(self.pointer, Int32(row), Int32(column))))
+    }
+}

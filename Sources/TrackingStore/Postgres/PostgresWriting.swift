@@ -1,0 +1,223 @@
+import TrackingCore
+
+/// Writes what a batch changes, inside a transaction.
+struct PostgresWriting {
+    private let connection: PostgresConnection
+
+    init(_ connection: PostgresConnection) { self.connection = connection }
+
+    /// Writes everything.
+    ///
+    /// - Returns: How many of the points are new.
+    func write(_ changes: RecordingChanges) throws(TrackingError) -> Int {
+        let new = try self.write(changes.points)
+        try self.write(changes.events)
+        try self.write(changes.trips)
+        try self.write(changes.runs)
+        try self.writeStreams(changes)
+        try self.write(Array(changes.trackables.values))
+        try self.connection.run(
+            "UPDATE trackable SET version = version + 1 WHERE id = ANY ($1)",
+            [.texts(changes.acknowledgements.keys.map(\.rawValue))])
+        for state in changes.states { try self.write(state) }
+        try self.write(changes.refused.suffix(StoreLimits.quarantine))
+        return new
+    }
+
+    /// Copies the points to a staging table, and takes those over that are not there.
+    private func write(_ points: [PointRow]) throws(TrackingError) -> Int {
+        guard !points.isEmpty else { return 0 }
+        try self.connection.runAll(
+            "CREATE TEMP TABLE IF NOT EXISTS point_stage (LIKE point) ON COMMIT DELETE ROWS")
+        var bytes: [UInt8] = Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0x00] + Array(repeating: 0, count: 8)
+        bytes.reserveCapacity(points.count * 256)
+        for point in points { point.append(to: &bytes) }
+        bytes.append(integer: Int16(-1))
+        try self.connection.copy("COPY point_stage FROM STDIN (FORMAT binary)", bytes)
+        return try self.connection.run("INSERT INTO point SELECT * FROM point_stage ON CONFLICT DO NOTHING").changes
+    }
+
+    private func write(_ events: [DocumentRow<TrackingEvent>]) throws(TrackingError) {
+        guard !events.isEmpty else { return }
+        try self.connection.run(
+            "INSERT INTO event SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
+            [
+                .ints(events.map(\.trackable)), .doubles(events.map(\.document.value.time.seconds)),
+                .ints(events.map(\.stream)), .ints(events.map { Int64(clamping: $0.document.value.seq) }),
+                .texts(events.map(\.document.value.id)), .texts(events.map(\.document.value.kind.rawValue)),
+                .texts(events.map { String(decoding: $0.document.json, as: UTF8.self) }),
+            ])
+    }
+
+    private func write(_ trips: [DocumentRow<Trip>]) throws(TrackingError) {
+        for row in trips where try !self.isOutdated(row) {
+            let trip = row.document.value
+            try self.connection.run(
+                """
+                INSERT INTO trip VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (trackable, id) DO UPDATE SET \
+                mode = excluded.mode, state = excluded.state, start = excluded.start, "end" = excluded."end", \
+                distance = excluded.distance, duration = excluded.duration, stream = excluded.stream, seq = excluded.seq, \
+                json = excluded.json
+                """,
+                [
+                    .int(row.trackable), .text(trip.id), .text(trip.mode), .text(trip.state.rawValue),
+                    .double(trip.start.seconds), .double(trip.end?.seconds), .double(trip.distance),
+                    .double(trip.duration),
+                    .int(row.stream), .int(Int64(clamping: trip.seq)),
+                    .text(String(decoding: row.document.json, as: UTF8.self)),
+                ])
+        }
+    }
+
+    /// Whether a version that is to be kept rather is there.
+    private func isOutdated(_ row: DocumentRow<Trip>) throws(TrackingError) -> Bool {
+        let rows = try self.connection.run(
+            "SELECT r.json, s.id FROM trip r JOIN stream s ON s.number = r.stream WHERE r.trackable = $1 AND r.id = $2",
+            [.int(row.trackable), .text(row.document.value.id)])
+        guard rows.count > 0, let stream = StreamID(rows.text(0, 1)),
+            let stored = Trip(stored: rows.bytes(0, 0), stream: stream)
+        else { return false }
+        return !row.document.value.supersedes(stored)
+    }
+
+    func write(_ runs: [RunRow]) throws(TrackingError) {
+        guard !runs.isEmpty else { return }
+        try self.connection.run(
+            """
+            INSERT INTO run (trackable, first, last, south, west, north, east, count) \
+            SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8)
+            """,
+            [
+                .ints(runs.map(\.trackable)), .doubles(runs.map(\.run.first.seconds)),
+                .doubles(runs.map(\.run.last.seconds)), .doubles(runs.map(\.run.south)), .doubles(runs.map(\.run.west)),
+                .doubles(runs.map(\.run.north)), .doubles(runs.map(\.run.east)),
+                .ints(runs.map { Int64($0.run.count) }),
+            ])
+    }
+
+    private func writeStreams(_ changes: RecordingChanges) throws(TrackingError) {
+        var removed: [(stream: Int64, first: UInt64)] = []
+        var written: [(stream: Int64, range: StreamCoverage.Range)] = []
+        var ends: [(stream: Int64, end: UInt64)] = []
+        for (stream, change) in changes.coverage {
+            let difference = change.difference
+            removed += difference.removed.map { (stream, $0) }
+            written += difference.written.map { (stream, $0) }
+            if change.before.end != change.after.end, let end = change.after.end { ends.append((stream, end)) }
+        }
+        if !removed.isEmpty {
+            try self.connection.run(
+                """
+                DELETE FROM coverage c USING unnest($1, $2) AS r (stream, first) WHERE c.stream = r.stream AND c.first = r.first
+                """, [.ints(removed.map(\.stream)), .ints(removed.map { Int64(clamping: $0.first) })])
+        }
+        try self.write(written)
+        try self.update("last = u.value", ends.map { ($0.stream, Int64(clamping: $0.end)) })
+        try self.update("duplicates = s.duplicates + u.value", changes.duplicates.map { ($0.key, Int64($0.value)) })
+        try self.update(
+            "clock_faults = s.clock_faults + u.value", changes.clockFaults.map { ($0.key, Int64($0.value)) })
+    }
+
+    /// Writes ranges of streams, over those that begin with the same number.
+    func write(_ ranges: [(stream: Int64, range: StreamCoverage.Range)]) throws(TrackingError) {
+        guard !ranges.isEmpty else { return }
+        try self.connection.run(
+            """
+            INSERT INTO coverage SELECT * FROM unnest($1, $2, $3, $4) ON CONFLICT (stream, first) \
+            DO UPDATE SET last = excluded.last, mark = excluded.mark
+            """,
+            [
+                .ints(ranges.map(\.stream)), .ints(ranges.map { Int64(clamping: $0.range.seqs.lowerBound) }),
+                .ints(ranges.map { Int64(clamping: $0.range.seqs.upperBound) }),
+                .ints(ranges.map { Int64($0.range.mark.rawValue) }),
+            ])
+    }
+
+    private func update(_ assignment: String, _ values: [(stream: Int64, value: Int64)]) throws(TrackingError) {
+        guard !values.isEmpty else { return }
+        try self.connection.run(
+            "UPDATE stream s SET \(assignment) FROM unnest($1, $2) AS u (number, value) WHERE s.number = u.number",
+            [.ints(values.map(\.stream)), .ints(values.map(\.value))])
+    }
+
+    /// Brings the rows of trackables up to date.
+    func write(_ trackables: [RecordingLedger.Trackable]) throws(TrackingError) {
+        guard !trackables.isEmpty else { return }
+        try self.connection.run(
+            """
+            UPDATE trackable t SET erased_before = u.a, recent = u.b, last_time = u.c, last_stream = u.d, last_seq = u.e, \
+            run_first = u.f, run_last = u.g, run_south = u.h, run_west = u.i, run_north = u.j, run_east = u.k, run_count = u.l \
+            FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) \
+            AS u (number, a, b, c, d, e, f, g, h, i, j, k, l) WHERE t.number = u.number
+            """,
+            [
+                .ints(trackables.map(\.number)), .doubles(trackables.map(\.erasedBefore?.seconds)),
+                .texts(trackables.map(\.recentNumbers)), .doubles(trackables.map(\.last?.time.seconds)),
+                .ints(trackables.map(\.last?.stream)), .ints(trackables.map(\.last?.seq)),
+                .doubles(trackables.map(\.run?.first.seconds)), .doubles(trackables.map(\.run?.last.seconds)),
+                .doubles(trackables.map(\.run?.south)), .doubles(trackables.map(\.run?.west)),
+                .doubles(trackables.map(\.run?.north)), .doubles(trackables.map(\.run?.east)),
+                .ints(trackables.map { $0.run.map { Int64($0.count) } }),
+            ])
+    }
+
+    /// Writes what stands from now on, unless it is what stood before.
+    private func write(_ state: StateRow) throws(TrackingError) {
+        try self.connection.run(
+            """
+            INSERT INTO state SELECT $1, $2, $3, $4 WHERE $4 IS DISTINCT FROM \
+            (SELECT json FROM state WHERE trackable = $1 AND name = $2 ORDER BY received DESC LIMIT 1) \
+            ON CONFLICT (trackable, name, received) DO UPDATE SET json = excluded.json
+            """,
+            [
+                .int(state.trackable), .text(state.change.name), .double(state.receivedAt.seconds),
+                .text(state.change.json.map { String(decoding: $0, as: UTF8.self) }),
+            ])
+    }
+
+    private func write(_ refused: ArraySlice<RefusedMessage>) throws(TrackingError) {
+        guard !refused.isEmpty else { return }
+        try self.connection.run(
+            """
+            INSERT INTO quarantine (received, topic, trackable, stream, seq, reason, payload) \
+            SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7)
+            """,
+            [
+                .doubles(refused.map(\.receivedAt.seconds)), .texts(refused.map(\.topic)),
+                .texts(refused.map(\.trackable?.rawValue)), .texts(refused.map(\.stream?.rawValue)),
+                .ints(refused.map { $0.seq.map { Int64(clamping: $0) } }), .texts(refused.map(\.reason)),
+                .byteStrings(refused.map(\.payload)),
+            ])
+        try self.connection.runAll(
+            "DELETE FROM quarantine WHERE number <= (SELECT max(number) FROM quarantine) - \(StoreLimits.quarantine)")
+    }
+}
+
+extension PointRow {
+    /// Appends a row of the table `point` as `COPY` has it in binary form.
+    fileprivate func append(to bytes: inout [UInt8]) {
+        let location = self.location
+        bytes.append(integer: Int16(21))
+        bytes.appendField(self.trackable)
+        bytes.appendField(location.time.seconds)
+        bytes.appendField(self.stream)
+        bytes.appendField(self.seq)
+        bytes.appendField(Int64(self.hasClockFault ? 1 : 0))
+        bytes.appendField(location.coordinate.latitude)
+        bytes.appendField(location.coordinate.longitude)
+        bytes.appendField(location.altitude)
+        bytes.appendField(location.accuracyHorizontal)
+        bytes.appendField(location.accuracyVertical)
+        bytes.appendField(location.bearing)
+        bytes.appendField(location.accuracyBearing)
+        bytes.appendField(location.speed)
+        bytes.appendField(location.accuracySpeed)
+        bytes.appendField(location.floor.map { Int64($0) })
+        bytes.appendField(location.batteryLevel)
+        bytes.appendField(location.mode?.code)
+        bytes.appendField(Motion.code(of: location.motion))
+        bytes.appendField(location.tripID.map { Array($0.withoutNUL.utf8) })
+        bytes.appendField(location.source?.code)
+        bytes.appendField(location.extra)
+    }
+}

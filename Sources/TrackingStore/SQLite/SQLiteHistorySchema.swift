@@ -1,0 +1,121 @@
+import GRDB
+import TrackingCore
+
+/// The tables of a history, by numbered migrations: version n is what the first n leave. One that was released is never
+/// edited: a change is a new one.
+enum SQLiteHistorySchema {
+    /// Tells our files from others: "GdWt".
+    static let applicationID: Int64 = 0x4764_5774
+
+    static let migrations: [[String]] = [Self.first]
+
+    /// Brings a file up to date.
+    ///
+    /// - Throws: `storeUnusable` when it is no history, or one of a newer version.
+    static func prepare(_ db: Database, path: String) throws {
+        let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        let application = try Int64.fetchOne(db, sql: "PRAGMA application_id") ?? 0
+        guard version <= Self.migrations.count else {
+            throw TrackingError(
+                .storeUnusable,
+                "the history \(path) has version \(version); this program knows versions up to "
+                    + "\(Self.migrations.count): use a newer program")
+        }
+        let isEmpty = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") == 0
+        guard isEmpty || application == Self.applicationID else {
+            throw TrackingError(.storeUnusable, "\(path) is a database of something else: name another file")
+        }
+        guard version < Self.migrations.count else { return }
+        try db.inTransaction(.immediate) {
+            try db.execute(sql: "PRAGMA application_id = \(Self.applicationID)")
+            for (index, statements) in Self.migrations.enumerated() where index >= version {
+                for statement in statements { try db.execute(sql: statement) }
+                try db.execute(sql: "PRAGMA user_version = \(index + 1)")
+            }
+            return .commit
+        }
+    }
+
+    private static let first = [
+        """
+        CREATE TABLE trackable (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, erased_before REAL, recent TEXT NOT NULL, \
+        last_time REAL, last_stream INTEGER, last_seq INTEGER, \
+        run_first REAL, run_last REAL, run_south REAL, run_west REAL, run_north REAL, run_east REAL, run_count INTEGER) STRICT
+        """,
+        """
+        CREATE TABLE stream (number INTEGER PRIMARY KEY, trackable INTEGER NOT NULL, id TEXT NOT NULL, last INTEGER, \
+        duplicates INTEGER NOT NULL, clock_faults INTEGER NOT NULL, UNIQUE (trackable, id)) STRICT
+        """,
+        """
+        CREATE TABLE coverage (stream INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, mark INTEGER NOT NULL, \
+        PRIMARY KEY (stream, first)) STRICT, WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE point (trackable INTEGER NOT NULL, time REAL NOT NULL, stream INTEGER NOT NULL, seq INTEGER NOT NULL, \
+        clock_fault INTEGER NOT NULL, latitude REAL NOT NULL, longitude REAL NOT NULL, altitude REAL, \
+        accuracy_horizontal REAL, accuracy_vertical REAL, bearing REAL, accuracy_bearing REAL, speed REAL, \
+        accuracy_speed REAL, floor INTEGER, battery_level REAL, mode INTEGER, motion INTEGER, trip TEXT, source INTEGER, \
+        extra TEXT, PRIMARY KEY (trackable, time, stream, seq)) STRICT, WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE run (number INTEGER PRIMARY KEY, trackable INTEGER NOT NULL, first REAL NOT NULL, last REAL NOT NULL, \
+        south REAL NOT NULL, west REAL NOT NULL, north REAL NOT NULL, east REAL NOT NULL, count INTEGER NOT NULL) STRICT
+        """,
+        "CREATE INDEX run_time ON run (trackable, first)",
+        "CREATE VIRTUAL TABLE run_box USING rtree (number, south, north, west, east)",
+        """
+        CREATE TABLE trip (trackable INTEGER NOT NULL, id TEXT NOT NULL, mode TEXT NOT NULL, state TEXT NOT NULL, \
+        start REAL NOT NULL, "end" REAL, distance REAL NOT NULL, duration REAL NOT NULL, stream INTEGER NOT NULL, \
+        seq INTEGER NOT NULL, json TEXT NOT NULL, UNIQUE (trackable, id)) STRICT
+        """,
+        "CREATE INDEX trip_start ON trip (trackable, start)",
+        """
+        CREATE TABLE event (trackable INTEGER NOT NULL, time REAL NOT NULL, stream INTEGER NOT NULL, seq INTEGER NOT NULL, \
+        id TEXT NOT NULL, kind TEXT NOT NULL, json TEXT NOT NULL, \
+        PRIMARY KEY (trackable, time, stream, seq)) STRICT, WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE state (trackable INTEGER NOT NULL, name TEXT NOT NULL, received REAL NOT NULL, json TEXT, \
+        PRIMARY KEY (trackable, name, received)) STRICT, WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE quarantine (number INTEGER PRIMARY KEY, received REAL NOT NULL, topic TEXT NOT NULL, trackable TEXT, \
+        stream TEXT, seq INTEGER, reason TEXT NOT NULL, payload BLOB NOT NULL) STRICT
+        """,
+        "CREATE VIEW points AS SELECT \(pointColumns) FROM point p \(pointJoins)",
+        """
+        CREATE VIEW last_position AS SELECT \(pointColumns) FROM trackable k JOIN point p ON p.trackable = k.number \
+        AND p.time = k.last_time AND p.stream = k.last_stream AND p.seq = k.last_seq \(pointJoins)
+        """,
+        """
+        CREATE VIEW trips AS SELECT t.id AS trackable, r.id AS trip, r.mode, r.state, r.start, r."end", \
+        \(at("r.start")) AS started_at, \(at("r.\"end\"")) AS ended_at, r.distance, r.duration, r.json \
+        FROM trip r JOIN trackable t ON t.number = r.trackable
+        """,
+        """
+        CREATE VIEW streams AS SELECT t.id AS trackable, s.id AS stream, c.first, c.last, \
+        CASE c.mark WHEN 0 THEN 'erased' WHEN 1 THEN 'stored' WHEN 2 THEN 'refused' WHEN 3 THEN 'gone' \
+        WHEN 4 THEN 'below oldest' END AS mark, s.duplicates, s.clock_faults \
+        FROM coverage c JOIN stream s ON s.number = c.stream JOIN trackable t ON t.number = s.trackable
+        """,
+    ]
+
+    private static func at(_ column: String) -> String { "strftime('%Y-%m-%dT%H:%M:%fZ', \(column), 'unixepoch')" }
+
+    private static let pointColumns = """
+        t.id AS trackable, p.time, \(at("p.time")) AS at, s.id AS stream, iif(p.stream = 0, NULL, p.seq) AS seq, \
+        p.latitude, p.longitude, p.altitude, p.accuracy_horizontal, p.accuracy_vertical, p.bearing, p.accuracy_bearing, \
+        p.speed, p.accuracy_speed, p.floor, p.battery_level, \(CodeWords.sql("p.mode", TrackingMode.self, \.code)) AS mode, \
+        \(motionWords) AS motion, p.trip, \(CodeWords.sql("p.source", SourceKind.self, \.code)) AS source, p.extra, \
+        p.clock_fault
+        """
+
+    /// The words with commas between them.
+    private static let motionWords =
+        "nullif(rtrim("
+        + Motion.allCases.map { "iif(p.motion & \($0.bit), '\($0.rawValue),', '')" }.joined(separator: " || ")
+        + ", ','), '')"
+
+    private static let pointJoins =
+        "JOIN trackable t ON t.number = p.trackable LEFT JOIN stream s ON s.number = p.stream"
+}

@@ -1,0 +1,186 @@
+import GRDB
+public import TrackingCore
+import TrackingSQLite
+
+/// Erasing, and removing what is old.
+extension SQLiteHistoryStore {
+    /// See ``HistoryStore/erase(_:before:now:)``. SQLite overwrites what is deleted, the file is written anew and the write-ahead log
+    /// is emptied. It takes room for a second copy of the file, and the time to write it.
+    public func erase(
+        _ trackable: TrackableID, before: UnixTime?, now: UnixTime
+    ) async throws(TrackingError) -> EraseReport {
+        var report = try await self.write { db, ledger in
+            defer { ledger = RecordingLedger() }
+            try db.execute(sql: "PRAGMA secure_delete = ON")
+            var erasing = Erasing(of: try SQLiteLedger.load(trackable, [], db) ?? SQLiteLedger.insert(trackable, db))
+            try erasing.run(trackable, before: before, now: now, db)
+            return erasing.report
+        }
+        do {
+            try await self.explained { try await self.rewrite() }
+        } catch {
+            report.remains = [
+                "\(self.path) and \(self.path)-wal: \(error.message); erase again when no program reads it"
+            ]
+        }
+        return report
+    }
+
+    /// Writes the file anew, and empties the write-ahead log.
+    private func rewrite() async throws {
+        try await self.pool.vacuum()
+        try await self.pool.writeWithoutTransaction { db in
+            _ = try db.checkpoint(.truncate)
+            try db.execute(sql: "PRAGMA secure_delete = OFF")
+        }
+    }
+
+    /// See ``HistoryStore/removeExpired(before:of:except:)``.
+    public func removeExpired(
+        before limit: UnixTime, of trackables: [TrackableID]?, except exceptions: Set<TrackableID>
+    ) async throws(TrackingError) -> Int {
+        let ids = try await self.read { db in
+            try trackables ?? String.fetchAll(db, sql: "SELECT id FROM trackable").compactMap { try? TrackableID($0) }
+        }
+        var removed = 0
+        // One transaction a trackable: storing goes on between them.
+        for id in ids where !exceptions.contains(id) {
+            removed += try await self.write { db, ledger in
+                guard let number = try Self.number(of: id, db) else { return 0 }
+                let count = try Self.remove(before: limit, of: number, db)
+                if count > 0 { ledger = RecordingLedger() }
+                return count
+            }
+        }
+        return removed
+    }
+
+    private static func remove(before limit: UnixTime, of number: Int64, _ db: Database) throws -> Int {
+        var removed = 0
+        for sql in [
+            "DELETE FROM point WHERE trackable = ? AND time < ?", "DELETE FROM event WHERE trackable = ? AND time < ?",
+            "DELETE FROM trip WHERE trackable = ? AND coalesce(\"end\", start + duration) < ?",
+        ] {
+            try db.execute(sql: sql, arguments: [number, limit.seconds])
+            removed += db.changesCount
+        }
+        guard removed > 0 else { return 0 }
+        let runs = "SELECT number FROM run WHERE trackable = ? AND last < ?"
+        for sql in [
+            "DELETE FROM run_box WHERE number IN (\(runs))", "DELETE FROM run WHERE number IN (\(runs))",
+            "DELETE FROM state WHERE trackable = ? AND received < ?",
+            """
+            UPDATE trackable SET last_time = NULL, last_stream = NULL, last_seq = NULL WHERE number = ? AND last_time < ?
+            """,
+        ] {
+            try db.execute(sql: sql, arguments: [number, limit.seconds])
+        }
+        return removed
+    }
+}
+
+/// Erases one trackable, or a part of its time.
+private struct Erasing {
+    private(set) var report = EraseReport()
+    private var trackable: RecordingLedger.Trackable
+
+    init(of trackable: RecordingLedger.Trackable) { self.trackable = trackable }
+
+    mutating func run(_ id: TrackableID, before: UnixTime?, now: UnixTime, _ db: Database) throws {
+        let limit = before?.seconds ?? .infinity
+        try self.mark(before: limit, db)
+        self.report.points = try self.delete("point", "time", limit, db)
+        self.report.events = try self.delete("event", "time", limit, db)
+        self.report.trips = try self.delete("trip", "start", limit, db)
+        self.report.states = try self.delete("state", "received", limit, db)
+        try db.execute(
+            sql: "DELETE FROM quarantine WHERE trackable = ? AND received < ?", arguments: [id.rawValue, limit])
+        self.report.quarantined = db.changesCount
+        try self.rebuildRuns(before: limit, db)
+        let erasedBefore = before ?? now
+        self.trackable.erasedBefore = max(erasedBefore, self.trackable.erasedBefore ?? erasedBefore)
+        self.trackable.last = try self.lastPosition(db)
+        try self.trackable.write(to: db)
+    }
+
+    private func delete(_ table: String, _ column: String, _ limit: Double, _ db: Database) throws -> Int {
+        try db.execute(
+            sql: "DELETE FROM \(table) WHERE trackable = ? AND \(column) < ?",
+            arguments: [self.trackable.number, limit])
+        return db.changesCount
+    }
+
+    /// Marks the numbers of what is to be erased.
+    private func mark(before limit: Double, _ db: Database) throws {
+        let number = self.trackable.number
+        for stream in try Int64.fetchAll(db, sql: "SELECT number FROM stream WHERE trackable = ?", arguments: [number])
+        {
+            let known = try SQLiteLedger.stream(number: stream, end: nil, db).coverage
+            var coverage = known
+            if limit == .infinity {
+                coverage.eraseStored()
+            } else {
+                for seq in try self.seqs(of: stream, before: limit, db).ranges { coverage.declare(seq, .erased) }
+            }
+            try db.execute(sql: "DELETE FROM coverage WHERE stream = ?", arguments: [stream])
+            for range in coverage.ranges { try range.write(stream, db) }
+        }
+    }
+
+    private func seqs(of stream: Int64, before limit: Double, _ db: Database) throws -> SeqSet {
+        let row = try DirectStatement(
+            """
+            SELECT seq FROM point WHERE trackable = ?1 AND time < ?2 AND stream = ?3 UNION ALL \
+            SELECT seq FROM event WHERE trackable = ?1 AND time < ?2 AND stream = ?3 UNION ALL \
+            SELECT seq FROM trip WHERE trackable = ?1 AND start < ?2 AND stream = ?3
+            """, in: db)
+        defer { row.reset() }
+        row.bind(self.trackable.number, 1)
+        row.bind(limit, 2)
+        row.bind(stream, 3)
+        var seqs = SeqSet()
+        while try row.step() { seqs.insert(UInt64(clamping: row.integer(0))) }
+        return seqs
+    }
+
+    /// The boxes of what is left must not tell where the rest was.
+    private mutating func rebuildRuns(before limit: Double, _ db: Database) throws {
+        let number = self.trackable.number
+        let last = try Double.fetchOne(
+            db, sql: "SELECT max(last) FROM run WHERE trackable = ? AND first < ?", arguments: [number, limit])
+        let runs = "SELECT number FROM run WHERE trackable = ? AND first < ?"
+        try db.execute(sql: "DELETE FROM run_box WHERE number IN (\(runs))", arguments: [number, limit])
+        try db.execute(sql: "DELETE FROM run WHERE trackable = ? AND first < ?", arguments: [number, limit])
+        var end = last ?? -.infinity
+        if let open = self.trackable.run, open.first.seconds < limit {
+            end = max(end, open.last.seconds)
+            self.trackable.run = nil
+        }
+        guard limit.isFinite, end >= limit else { return }
+        let row = try DirectStatement(
+            "SELECT time, latitude, longitude FROM point WHERE trackable = ? AND time BETWEEN ? AND ? ORDER BY time",
+            in: db)
+        defer { row.reset() }
+        row.bind(number, 1)
+        row.bind(limit, 2)
+        row.bind(end, 3)
+        var points: [(place: Coordinate, time: UnixTime)] = []
+        while try row.step() {
+            guard let place = Coordinate(latitude: row.number(1), longitude: row.number(2)) else { continue }
+            points.append((place, UnixTime(row.number(0))))
+        }
+        for run in PointRun.runs(of: points) { try RunRow(number, run).write(to: db) }
+    }
+
+    private func lastPosition(_ db: Database) throws -> PointName? {
+        let row = try DirectStatement(
+            """
+            SELECT time, stream, seq FROM point WHERE trackable = ? AND clock_fault = 0 \
+            ORDER BY time DESC, stream DESC, seq DESC LIMIT 1
+            """, in: db)
+        defer { row.reset() }
+        row.bind(self.trackable.number, 1)
+        guard try row.step() else { return nil }
+        return PointName(time: UnixTime(row.number(0)), stream: row.integer(1), seq: row.integer(2))
+    }
+}

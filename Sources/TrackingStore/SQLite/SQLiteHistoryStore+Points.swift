@@ -1,0 +1,99 @@
+import GRDB
+public import TrackingCore
+import TrackingSQLite
+
+/// Reading points.
+extension SQLiteHistoryStore {
+    /// See ``HistoryStore/points(_:after:limit:)``.
+    public func points(
+        _ query: PointQuery, after: PointName?, limit: Int
+    ) async throws(TrackingError) -> PointPage {
+        try await self.read { db in
+            guard let number = try Self.number(of: query.trackable, db) else { return .end }
+            var reading = PointReading(query, of: number, limit: max(1, limit))
+            try reading.run(after: after, db)
+            return reading.page
+        }
+    }
+
+    /// See ``HistoryStore/lastPositions(of:)``.
+    public func lastPositions(of trackables: [TrackableID]?) async throws(TrackingError) -> [LastPosition] {
+        try await self.read { db in
+            let row = try DirectStatement(
+                """
+                SELECT \(PointReading.columns), k.id, s.id FROM trackable k JOIN point p ON p.trackable = k.number \
+                AND p.time = k.last_time AND p.stream = k.last_stream AND p.seq = k.last_seq \
+                LEFT JOIN stream s ON s.number = p.stream WHERE ?1 IS NULL OR k.id = ?1 ORDER BY k.id
+                """, in: db)
+            var positions: [LastPosition] = []
+            func readAll(_ id: TrackableID?) throws {
+                defer { row.reset() }
+                row.bind(id?.rawValue, 1)
+                while try row.step() {
+                    guard let trackable = try? TrackableID(row.text(PointReading.columnCount)),
+                        let location = PointReading.location(row, row.optionalText(PointReading.columnCount + 1))
+                    else { continue }
+                    positions.append(LastPosition(trackable: trackable, location: location))
+                }
+            }
+            guard let trackables else {
+                try readAll(nil)
+                return positions
+            }
+            for id in Set(trackables).sorted(by: { $0.rawValue < $1.rawValue }) { try readAll(id) }
+            return positions
+        }
+    }
+
+    /// See ``HistoryStore/trackables(in:during:)``.
+    public func trackables(
+        in box: GeoBox, during times: TimeSpan
+    ) async throws(TrackingError) -> [TrackableID] {
+        try await self.read { db in
+            var candidates: Set<Int64> = []
+            for part in box.parts { candidates.formUnion(try Self.trackables(near: part, during: times, db)) }
+            var found: [TrackableID] = []
+            for number in candidates {
+                guard let id = try Self.id(of: number, db) else { continue }
+                var reading = PointReading(PointQuery(id, during: times, in: box), of: number, limit: 1)
+                try reading.run(after: nil, db)
+                if !reading.page.points.isEmpty { found.append(id) }
+            }
+            return found.sorted { $0.rawValue < $1.rawValue }
+        }
+    }
+
+    /// The trackables of which a run may be in a box that does not cross the antimeridian.
+    private static func trackables(near box: GeoBox, during times: TimeSpan, _ db: Database) throws -> Set<Int64> {
+        let row = try DirectStatement(
+            """
+            SELECT DISTINCT r.trackable FROM run_box b JOIN run r ON r.number = b.number WHERE b.south <= ?1 AND b.north >= ?2 \
+            AND b.west <= ?3 AND b.east >= ?4 AND r.first < ?6 AND r.last >= ?5 UNION \
+            SELECT number FROM trackable WHERE run_south <= ?1 AND run_north >= ?2 AND run_west <= ?3 AND run_east >= ?4 \
+            AND run_first < ?6 AND run_last >= ?5
+            """, in: db)
+        defer { row.reset() }
+        for (place, value) in [box.north, box.south, box.east, box.west, times.bounds.from, times.bounds.to]
+            .enumerated()
+        {
+            row.bind(value, Int32(place + 1))
+        }
+        var numbers: Set<Int64> = []
+        while try row.step() { numbers.insert(row.integer(0)) }
+        return numbers
+    }
+
+    static func number(of id: TrackableID, _ db: Database) throws -> Int64? {
+        let row = try DirectStatement("SELECT number FROM trackable WHERE id = ?", in: db)
+        defer { row.reset() }
+        row.bind(id.rawValue, 1)
+        return try row.step() ? row.integer(0) : nil
+    }
+
+    static func id(of number: Int64, _ db: Database) throws -> TrackableID? {
+        let row = try DirectStatement("SELECT id FROM trackable WHERE number = ?", in: db)
+        defer { row.reset() }
+        row.bind(number, 1)
+        return try row.step() ? try? TrackableID(row.text(0)) : nil
+    }
+}

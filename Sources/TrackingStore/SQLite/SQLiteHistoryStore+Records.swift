@@ -1,0 +1,126 @@
+import GRDB
+public import TrackingCore
+import TrackingSQLite
+
+/// Reading everything but points.
+extension SQLiteHistoryStore {
+    /// See ``HistoryStore/trackables(after:limit:)``.
+    public func trackables(after id: TrackableID?, limit: Int) async throws(TrackingError) -> [TrackableSummary] {
+        try await self.read { db in
+            let row = try DirectStatement(
+                """
+                SELECT k.id, (SELECT p.time FROM point p WHERE p.trackable = k.number ORDER BY p.time LIMIT 1), k.last_time, \
+                (SELECT count(*) FROM stream s WHERE s.trackable = k.number) FROM trackable k WHERE k.id > ? \
+                ORDER BY k.id LIMIT ?
+                """, in: db)
+            defer { row.reset() }
+            row.bind(id?.rawValue ?? "", 1)
+            row.bind(Int64(limit), 2)
+            var found: [TrackableSummary] = []
+            while try row.step() {
+                guard let id = try? TrackableID(row.text(0)) else { continue }
+                found.append(
+                    TrackableSummary(
+                        id: id, first: row.optionalNumber(1).map { UnixTime($0) },
+                        last: row.optionalNumber(2).map { UnixTime($0) }, streams: Int(row.integer(3))))
+            }
+            return found
+        }
+    }
+
+    /// See ``HistoryStore/trips(of:during:limit:)``.
+    public func trips(
+        of trackable: TrackableID, during times: TimeSpan, limit: Int
+    ) async throws(TrackingError) -> [Trip] {
+        try await self.documents(
+            """
+            SELECT r.json, s.id FROM trip r JOIN trackable k ON k.number = r.trackable JOIN stream s ON s.number = r.stream \
+            WHERE k.id = ? AND r.start >= ? AND r.start < ? ORDER BY r.start, r.id LIMIT ?
+            """, of: trackable, during: times, limit: limit, { Trip(stored: $0, stream: $1) })
+    }
+
+    /// See ``HistoryStore/events(of:during:limit:)``.
+    public func events(
+        of trackable: TrackableID, during times: TimeSpan, limit: Int
+    ) async throws(TrackingError) -> [TrackingEvent] {
+        try await self.documents(
+            """
+            SELECT e.json, s.id FROM event e JOIN trackable k ON k.number = e.trackable JOIN stream s ON s.number = e.stream \
+            WHERE k.id = ? AND e.time >= ? AND e.time < ? ORDER BY e.time, s.id, e.seq LIMIT ?
+            """, of: trackable, during: times, limit: limit, { TrackingEvent(stored: $0, stream: $1) })
+    }
+
+    private func documents<Value: Sendable>(
+        _ sql: String, of trackable: TrackableID, during times: TimeSpan, limit: Int,
+        _ decode: @escaping @Sendable (_ json: [UInt8], _ stream: StreamID) -> Value?
+    ) async throws(TrackingError) -> [Value] {
+        try await self.read { db in
+            let row = try DirectStatement(sql, in: db)
+            defer { row.reset() }
+            row.bind(trackable.rawValue, 1)
+            row.bind(times.bounds.from, 2)
+            row.bind(times.bounds.to, 3)
+            row.bind(Int64(limit), 4)
+            var found: [Value] = []
+            while try row.step() {
+                if let stream = StreamID(row.text(1)), let value = decode(row.bytes(0), stream) { found.append(value) }
+            }
+            return found
+        }
+    }
+
+    /// See ``HistoryStore/verify(_:)``.
+    public func verify(_ trackable: TrackableID) async throws(TrackingError) -> VerifyReport? {
+        try await self.read { db in
+            guard let known = try SQLiteLedger.load(trackable, [], db) else { return nil }
+            var report = VerifyReport(
+                streams: [], points: try Self.count("point", of: known.number, db), unnumbered: 0,
+                erasedBefore: known.erasedBefore)
+            report.unnumbered =
+                try Int.fetchOne(
+                    db, sql: "SELECT count(*) FROM point WHERE trackable = ? AND stream = 0", arguments: [known.number])
+                ?? 0
+            let row = try DirectStatement(
+                "SELECT id, number, last, duplicates, clock_faults FROM stream WHERE trackable = ? ORDER BY id", in: db)
+            defer { row.reset() }
+            row.bind(known.number, 1)
+            while try row.step() {
+                guard let id = StreamID(row.text(0)) else { continue }
+                let stream = try SQLiteLedger.stream(number: row.integer(1), end: row.optionalInteger(2), db)
+                report.streams.append(
+                    VerifyReport.StreamReport(
+                        id: id, coverage: stream.coverage, duplicates: Int(row.integer(3)),
+                        clockFaults: Int(row.integer(4)))
+                )
+            }
+            return report
+        }
+    }
+
+    static func count(_ table: String, of trackable: Int64, _ db: Database) throws -> Int {
+        try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table) WHERE trackable = ?", arguments: [trackable]) ?? 0
+    }
+
+    /// See ``HistoryStore/quarantined(limit:)``.
+    public func quarantined(limit: Int) async throws(TrackingError) -> [RefusedMessage] {
+        try await self.read { db in
+            let row = try DirectStatement(
+                """
+                SELECT received, topic, trackable, stream, seq, reason, payload FROM quarantine ORDER BY number DESC LIMIT ?
+                """, in: db)
+            defer { row.reset() }
+            row.bind(Int64(limit), 1)
+            var found: [RefusedMessage] = []
+            while try row.step() {
+                found.append(
+                    RefusedMessage(
+                        topic: row.text(1), receivedAt: UnixTime(row.number(0)),
+                        trackable: row.optionalText(2).flatMap { try? TrackableID($0) },
+                        stream: row.optionalText(3).flatMap { StreamID($0) },
+                        seq: row.optionalInteger(4).map { UInt64(clamping: $0) }, reason: row.text(5),
+                        payload: row.bytes(6)))
+            }
+            return found
+        }
+    }
+}

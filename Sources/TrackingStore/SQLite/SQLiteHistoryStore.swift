@@ -1,0 +1,140 @@
+import GRDB
+import Glibc
+import Synchronization
+public import TrackingCore
+
+/// A history in one SQLite file: nothing to set up, one recorder.
+///
+/// Writing happens on one thread, reading beside it on others. Beside the file is the same name with `-wal` and `-shm`.
+public final class SQLiteHistoryStore: HistoryStore {
+    /// Where the file is.
+    public let path: String
+    let pool: DatabasePool
+    private let ledger = Mutex(Ledger())
+
+    /// What the store knows of its tables without looking, and the state of the file that it goes with.
+    private struct Ledger {
+        var value = RecordingLedger()
+        var dataVersion: Int64?
+    }
+
+    /// So many trackables and streams are known without looking: some 100 MB.
+    private static let maximumKnown = 100_000
+
+    /// Opens a history, or makes one.
+    ///
+    /// - Parameter path: Where the file is; its folder exists.
+    /// - Throws: `storeUnusable` when the file is something else, or of a newer version; `storeFailed` when it cannot be opened.
+    public init(path: String) throws(TrackingError) {
+        self.path = path
+        self.pool = try Self.explained(path) {
+            // Positions are their owner's business: SQLite gives its other files the rights of this one.
+            Glibc.close(Glibc.open(path, O_CREAT | O_CLOEXEC, 0o600))
+            let pool = try DatabasePool(path: path, configuration: Self.configuration)
+            try pool.writeWithoutTransaction { try SQLiteHistorySchema.prepare($0, path: path) }
+            return pool
+        }
+    }
+
+    private static var configuration: Configuration {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(5)
+        configuration.foreignKeysEnabled = false
+        configuration.maximumReaderCount = 4
+        configuration.prepareDatabase { db in
+            // An acknowledgement is a promise: a commit outlives a power cut.
+            try db.execute(sql: "PRAGMA synchronous = FULL")
+            try db.execute(sql: "PRAGMA cache_size = -16000")
+            try db.execute(sql: "PRAGMA wal_autocheckpoint = 4000")
+            try db.execute(sql: "PRAGMA journal_size_limit = 67108864")
+        }
+        return configuration
+    }
+
+    /// See ``HistoryStore/store(_:)``.
+    public func store(_ batch: RecordingBatch) async throws(TrackingError) -> StoreReport {
+        try await self.write { db, ledger in
+            try SQLiteLedger.fill(&ledger, for: batch, db)
+            let changes = ledger.apply(batch)
+            return StoreReport(changes, newPoints: try changes.write(to: db))
+        }
+    }
+
+    /// See ``HistoryStore/acknowledgement(of:)``.
+    public func acknowledgement(of trackable: TrackableID) async throws(TrackingError) -> Acknowledgement {
+        try await self.read { db in
+            try SQLiteLedger.load(trackable, [], db)?.acknowledgement ?? Acknowledgement(streams: [:])
+        }
+    }
+
+    /// Lets the file have so many pages, as a full disk does.
+    package func limitPages(to count: Int) async throws(TrackingError) {
+        try await self.explained {
+            try await self.pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = \(count)") }
+        }
+    }
+
+    /// See ``HistoryStore/close()``.
+    public func close() async throws(TrackingError) {
+        try Self.explained(self.path) { try self.pool.close() }
+    }
+}
+
+/// Reading and writing.
+extension SQLiteHistoryStore {
+    /// Does all of `body` in one transaction, or nothing.
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (Database, inout RecordingLedger) throws -> Value
+    ) async throws(TrackingError) -> Value {
+        try await self.explained {
+            try await self.pool.writeWithoutTransaction { db in
+                try self.ledger.withLock { try Self.transaction(db, &$0, body) }
+            }
+        }
+    }
+
+    private static func transaction<Value>(
+        _ db: Database, _ ledger: inout Ledger, _ body: (Database, inout RecordingLedger) throws -> Value
+    ) throws -> Value {
+        do {
+            try db.beginTransaction(.immediate)
+            // Another program may have written since: what is known is no longer so.
+            let version = try Int64.fetchOne(db, sql: "PRAGMA data_version")
+            if version != ledger.dataVersion || ledger.value.count > Self.maximumKnown {
+                ledger = Ledger(dataVersion: version)
+            }
+            let value = try body(db, &ledger.value)
+            try db.commit()
+            return value
+        } catch {
+            if db.isInsideTransaction { try? db.rollback() }
+            ledger = Ledger()
+            throw error
+        }
+    }
+
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(TrackingError) -> Value {
+        try await self.explained { try await self.pool.read(body) }
+    }
+
+    func explained<Value>(_ body: () async throws -> Value) async throws(TrackingError) -> Value {
+        do { return try await body() } catch { throw Self.explain(error, self.path) }
+    }
+
+    private static func explained<Value>(_ path: String, _ body: () throws -> Value) throws(TrackingError) -> Value {
+        do { return try body() } catch { throw Self.explain(error, path) }
+    }
+
+    private static func explain(_ error: any Error, _ path: String) -> TrackingError {
+        switch error {
+        case let error as TrackingError: return error
+        case let error as DatabaseError:
+            let text = "the history \(path): \(error.message ?? "") (SQLite \(error.extendedResultCode.rawValue))"
+            let isUnusable = [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
+            return TrackingError(isUnusable ? .storeUnusable : .storeFailed, text)
+        default: return TrackingError(.storeFailed, "the history \(path): \(error)")
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import GRDB
+import TrackingCore
+import TrackingSQLite
+
+/// Fills in what a ledger has to know, from the tables.
+enum SQLiteLedger {
+    /// Fills in what is missing for a batch; trackables and streams that are not there are made.
+    static func fill(_ ledger: inout RecordingLedger, for batch: RecordingBatch, _ db: Database) throws {
+        for missing in ledger.missing(for: batch) {
+            let known = ledger[missing.trackable]
+            var trackable =
+                try known ?? Self.load(missing.trackable, [], db) ?? Self.insert(missing.trackable, db)
+            for id in missing.streams where trackable.streams[id] == nil {
+                trackable.streams[id] = try Self.stream(id, of: trackable.number, db)
+            }
+            ledger.fill(missing.trackable, trackable)
+        }
+    }
+
+    /// A trackable with its recent streams and those named; `nil` when it is not there.
+    static func load(_ id: TrackableID, _ streams: [StreamID], _ db: Database) throws -> RecordingLedger.Trackable? {
+        let row = try DirectStatement(
+            """
+            SELECT number, erased_before, recent, last_time, last_stream, last_seq, run_first, run_last, run_south, run_west, \
+            run_north, run_east, run_count FROM trackable WHERE id = ?
+            """, in: db)
+        defer { row.reset() }
+        row.bind(id.rawValue, 1)
+        guard try row.step() else { return nil }
+        var trackable = RecordingLedger.Trackable(number: row.integer(0))
+        trackable.erasedBefore = row.optionalNumber(1).map { UnixTime($0) }
+        if let time = row.optionalNumber(3) {
+            trackable.last = PointName(time: UnixTime(time), stream: row.integer(4), seq: row.integer(5))
+        }
+        if !row.isNull(12) { trackable.run = Self.run(row, from: 6) }
+        for text in row.text(2).split(separator: ",") {
+            guard let number = Int64(text), let (id, stream) = try Self.stream(number: number, db) else { continue }
+            trackable.recent.append(id)
+            trackable.streams[id] = stream
+        }
+        return trackable
+    }
+
+    /// Reads the seven columns of a run.
+    static func run(_ row: DirectStatement, from column: Int32) -> PointRun {
+        PointRun(
+            first: UnixTime(row.number(column)), last: UnixTime(row.number(column + 1)), south: row.number(column + 2),
+            west: row.number(column + 3), north: row.number(column + 4), east: row.number(column + 5),
+            count: Int(row.integer(column + 6)))
+    }
+
+    /// Makes a trackable of which nothing is known.
+    static func insert(_ id: TrackableID, _ db: Database) throws -> RecordingLedger.Trackable {
+        let statement = try DirectStatement("INSERT INTO trackable (id, recent) VALUES (?, '')", in: db)
+        statement.bind(id.rawValue, 1)
+        try statement.run()
+        return RecordingLedger.Trackable(number: db.lastInsertedRowID)
+    }
+
+    private static func stream(
+        _ id: StreamID, of trackable: Int64, _ db: Database
+    ) throws -> RecordingLedger.Stream {
+        let row = try DirectStatement("SELECT number, last FROM stream WHERE trackable = ? AND id = ?", in: db)
+        defer { row.reset() }
+        row.bind(trackable, 1)
+        row.bind(id.rawValue, 2)
+        if try row.step() {
+            return try Self.stream(number: row.integer(0), end: row.optionalInteger(1), db)
+        }
+        let statement = try DirectStatement(
+            "INSERT INTO stream (trackable, id, duplicates, clock_faults) VALUES (?, ?, 0, 0)", in: db)
+        statement.bind(trackable, 1)
+        statement.bind(id.rawValue, 2)
+        try statement.run()
+        return RecordingLedger.Stream(number: db.lastInsertedRowID)
+    }
+
+    private static func stream(number: Int64, _ db: Database) throws -> (StreamID, RecordingLedger.Stream)? {
+        let row = try DirectStatement("SELECT id, last FROM stream WHERE number = ?", in: db)
+        defer { row.reset() }
+        row.bind(number, 1)
+        guard try row.step(), let id = StreamID(row.text(0)) else { return nil }
+        return (id, try Self.stream(number: number, end: row.optionalInteger(1), db))
+    }
+
+    /// A stream with all that is known of its numbers.
+    static func stream(number: Int64, end: Int64?, _ db: Database) throws -> RecordingLedger.Stream {
+        let row = try DirectStatement("SELECT first, last, mark FROM coverage WHERE stream = ? ORDER BY first", in: db)
+        defer { row.reset() }
+        row.bind(number, 1)
+        var ranges: [StreamCoverage.Range] = []
+        while try row.step() {
+            let (first, last) = (UInt64(clamping: row.integer(0)), UInt64(clamping: row.integer(1)))
+            guard let mark = StreamCoverage.Mark(rawValue: Int(row.integer(2))), first <= last else { continue }
+            ranges.append(StreamCoverage.Range(mark, first...last))
+        }
+        return RecordingLedger.Stream(
+            number: number, coverage: StreamCoverage(ranges, end: end.map { UInt64(clamping: $0) }))
+    }
+}

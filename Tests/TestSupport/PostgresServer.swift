@@ -1,0 +1,138 @@
+import Foundation
+import Synchronization
+
+/// A private PostgreSQL server with PostGIS: own folder, own free port on 127.0.0.1, gone with the last reference to it.
+///
+/// All tests of a run share it while one of them has it; each takes a database of its own.
+public final class PostgresServer: Sendable {
+    /// Where it listens, on 127.0.0.1.
+    public let port: Int
+
+    private let directory: URL
+    private let process = Mutex<ChildProcess?>(nil)
+
+    private static let sharing = Sharing()
+
+    /// The server of this run, started when no test has one.
+    ///
+    /// - Throws: `TestSupportError` that says what is missing or what the server said.
+    public static func shared() async throws -> PostgresServer { try await self.sharing.server() }
+
+    /// Makes an empty database.
+    ///
+    /// - Returns: Its address.
+    public func makeDatabase() async throws -> String {
+        let name = "d" + UUID().uuidString.lowercased().replacing("-", with: "")
+        try await self.run("createdb", [name])
+        return "postgres://godwit@127.0.0.1:\(self.port)/\(name)"
+    }
+
+    /// Kills it (SIGKILL, every process of it), as a crash would, and returns once it is gone.
+    public func kill() async throws {
+        guard let process = self.process.withLock({ $0 }) else { return }
+        // The others see that the first is gone, and end.
+        process.signal(SIGKILL)
+        try await process.waitForEnd()
+    }
+
+    /// Starts it again, on the same port.
+    public func restart() async throws {
+        try await self.kill()
+        try await self.launch()
+    }
+
+    fileprivate init(port: Int) throws {
+        self.port = port
+        self.directory = FileManager.default.temporaryDirectory.appending(path: "godwit-postgres-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: self.directory, withIntermediateDirectories: false)
+        if getuid() == 0, let user = getpwnam("postgres") {
+            chown(self.directory.path(), user.pointee.pw_uid, user.pointee.pw_gid)
+        }
+    }
+
+    deinit {
+        // SIGQUIT ends every process of it at once.
+        if let process = self.process.withLock({ $0 }), process.isRunning {
+            process.signal(SIGQUIT)
+            for _ in 0..<500 where process.isRunning { usleep(10_000) }
+        }
+        try? FileManager.default.removeItem(at: self.directory)
+    }
+
+    fileprivate func start() async throws {
+        let data = self.directory.appending(path: "data").path()
+        let initdb = try Self.asServer(
+            try Self.program("initdb"),
+            ["-D", data, "-U", "godwit", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"])
+        try await ChildProcess.run(initdb.program, initdb.arguments)
+        try await self.launch()
+        // Databases are copies of this one: PostGIS is in each.
+        try await self.run("psql", ["-d", "template1", "-qc", "CREATE EXTENSION postgis"])
+    }
+
+    private func launch() async throws {
+        let server = try Self.asServer(
+            try Self.program("postgres"),
+            [
+                "-D", self.directory.appending(path: "data").path(), "-p", "\(self.port)", "-c",
+                "listen_addresses=127.0.0.1",
+                "-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "shared_buffers=64MB",
+            ])
+        let log = self.directory.appending(path: "server.log")
+        let process = try ChildProcess(server.program, server.arguments, output: log.path())
+        self.process.withLock { $0 = process }
+        let deadline = ContinuousClock.now + .seconds(60)
+        while true {
+            if (try? await self.run("psql", ["-d", "postgres", "-qc", "SELECT"])) != nil { return }
+            guard process.isRunning, ContinuousClock.now < deadline else {
+                throw TestSupportError(
+                    "PostgreSQL does not start: \((try? String(contentsOf: log, encoding: .utf8)) ?? "")")
+            }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    private func run(_ name: String, _ arguments: [String]) async throws {
+        try await ChildProcess.run(
+            try Self.program(name), ["-h", "127.0.0.1", "-p", "\(self.port)", "-U", "godwit"] + arguments)
+    }
+
+    /// The server refuses to be root's.
+    private static func asServer(
+        _ program: String, _ arguments: [String]
+    ) throws -> (program: String, arguments: [String]) {
+        guard getuid() == 0 else { return (program, arguments) }
+        return (
+            "/usr/bin/setpriv", ["--reuid=postgres", "--regid=postgres", "--init-groups", "--", program] + arguments
+        )
+    }
+
+    private static func program(_ name: String) throws -> String {
+        for folder in ["/usr/lib/postgresql/15/bin", "/usr/local/bin", "/usr/bin"] {
+            let path = "\(folder)/\(name)"
+            if FileManager.default.isExecutableFile(atPath: path) { return path }
+        }
+        throw TestSupportError("\(name) is missing: apt-get install postgresql postgresql-15-postgis-3")
+    }
+}
+
+/// Starts one server for all who ask at once, and keeps it no longer than they do.
+private actor Sharing {
+    private weak var current: PostgresServer?
+    private var starting: Task<PostgresServer, any Error>?
+
+    func server() async throws -> PostgresServer {
+        if let current = self.current { return current }
+        if let starting = self.starting { return try await starting.value }
+        let starting = Task {
+            let server = try PostgresServer(port: LoopbackPort.free())
+            try await server.start()
+            return server
+        }
+        self.starting = starting
+        defer { self.starting = nil }
+        let server = try await starting.value
+        self.current = server
+        return server
+    }
+}

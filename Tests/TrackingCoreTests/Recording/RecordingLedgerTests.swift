@@ -1,0 +1,143 @@
+import Testing
+import TrackingCore
+
+struct RecordingLedgerTests {
+    private func batch(_ points: [Location], at receivedAt: UnixTime = now) -> RecordingBatch {
+        var recording = Recording(of: van, at: receivedAt)
+        recording.points = points
+        var batch = RecordingBatch()
+        batch.recordings = [recording]
+        return batch
+    }
+
+    @Test func aPositionFromNextWeekIsStoredAndNeverTheLast() {
+        var store = ModelStore()
+        store.store(self.batch([point(1), point(2, at: now.seconds + 7 * 86_400)]))
+        store.store(self.batch([point(3)]))
+        #expect(store.tables.points.count == 3)
+        #expect(store.tables.last[van]?.seq == 3)
+    }
+
+    @Test func pointsWithoutNumbersAreToldApartByTimeAndPlace() {
+        var store = ModelStore()
+        let (one, later) = (point(nil, at: 1_790_000_000), point(nil, at: 1_790_000_001))
+        var elsewhere = one
+        elsewhere.coordinate = Coordinate(latitude: -90, longitude: 180)!  // in range
+        store.store(self.batch([one, later, elsewhere, one]))
+        store.store(self.batch([later, elsewhere]))
+        #expect(store.tables.points.count == 3)
+    }
+
+    @Test func whatWasErasedIsNotTakenAgainAndCountsAsHandled() {
+        var store = ModelStore()
+        store.erase(van, before: UnixTime(now.seconds + 3))
+        store.store(self.batch((UInt64(1)...5).map { point($0) } + [point(nil, at: now.seconds)]))
+        #expect(store.tables.points.keys.map(\.seq).sorted() == [3, 4, 5])
+        #expect(store.acknowledgements[van]?.streams == [stream: 5])
+    }
+
+    @Test func theLastEightStreamsAreAcknowledged() throws {
+        var store = ModelStore()
+        for number in 1...10 {
+            store.store(self.batch([point(1, of: StreamID("s\(number)"))]))
+        }
+        store.store(self.batch([point(2, of: StreamID("s2"))]))
+        let acknowledged = try #require(store.acknowledgements[van]).streams
+        #expect(Set(acknowledged.keys.map(\.rawValue)) == Set((4...10).map { "s\($0)" } + ["s2"]))
+        #expect(acknowledged[try #require(StreamID("s2"))] == 2)
+    }
+
+    @Test func aStreamWhoseBeginningWasNeverSeenIsNotAcknowledged() {
+        var store = ModelStore()
+        store.store(self.batch([point(17)]))
+        #expect(store.acknowledgements[van]?.streams == [:])
+    }
+
+    @Test func aRecordThatIsSetAsideCountsAsHandled() {
+        var store = ModelStore()
+        var batch = self.batch([point(1), point(3)])
+        batch.refused = [
+            RefusedMessage(
+                topic: "tracking/van/history", receivedAt: now, trackable: van, stream: stream, seq: 2, reason: "bad",
+                payload: [])
+        ]
+        store.store(batch)
+        #expect(store.acknowledgements[van]?.streams == [stream: 3])
+        #expect(store.tables.coverage["van/one"]?.contains(StreamCoverage.Range(.refused, 2...2)) == true)
+    }
+
+    @Test func everyPointIsInARun() {
+        var store = ModelStore()
+        store.store(self.batch((UInt64(1)...300).map { point($0) }))
+        // Late ones, two hours before, between those of now.
+        store.store(self.batch([point(301), point(302, at: now.seconds - 7200)]))
+        let runs = store.runs.map(\.run) + store.openRuns
+        #expect(runs.reduce(0) { $0 + $1.count } == 302)
+        #expect(runs.allSatisfy { $0.count <= PointRun.maximumCount && $0.last.seconds - $0.first.seconds < 3600 })
+        for row in store.tables.points.values {
+            #expect(
+                runs.contains { run in
+                    (run.first...run.last).contains(row.time)
+                        && (run.south...run.north).contains(row.coordinate.latitude)
+                        && (run.west...run.east).contains(row.coordinate.longitude)
+                })
+        }
+    }
+
+    /// Records of two streams, trips, events and declarations, shuffled, doubled and split over messages and batches of any
+    /// size, give the same tables.
+    @Test(arguments: UInt64(1)...40) func anyOrderGivesTheSame(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        let pieces = Self.pieces
+        var expected = ModelStore()
+        for piece in pieces { expected.store(Self.batch([piece])) }
+        var shuffled = pieces + pieces.filter { _ in Int.random(in: 0..<3, using: &random) == 0 }
+        shuffled.shuffle(using: &random)
+        var store = ModelStore()
+        while !shuffled.isEmpty {
+            let count = min(shuffled.count, Int.random(in: 1...40, using: &random))
+            store.store(Self.batch(Array(shuffled.prefix(count))))
+            shuffled.removeFirst(count)
+        }
+        #expect(store.tables == expected.tables, "seed \(seed)")
+        // The eight last streams are all there are.
+        #expect(store.acknowledgements == expected.acknowledgements)
+    }
+
+    private static func batch(_ recordings: [Recording]) -> RecordingBatch {
+        var batch = RecordingBatch()
+        batch.recordings = recordings
+        return batch
+    }
+
+    /// A morning of two streams of a van, in pieces of one record.
+    private static let pieces: [Recording] = {
+        var pieces: [Recording] = []
+        func add(_ body: (inout Recording) -> Void) {
+            var recording = Recording(of: van, at: now)
+            body(&recording)
+            pieces.append(recording)
+        }
+        for seq in UInt64(1)...150 where !(40...44).contains(seq) {
+            switch seq % 25 {
+            case 7:
+                var trip = Trip(id: "t\(seq / 60)", mode: "car", start: now, stream: stream, seq: seq)
+                trip.duration = Double(seq)
+                add { $0.trips = [RecordedDocument(trip, json: MessageCodec.encode(trip))] }
+            case 9:
+                let event = TrackingEvent(
+                    id: "e\(seq)", stream: stream, seq: seq, time: now, kind: .lowBattery)
+                add { $0.events = [RecordedDocument(event, json: MessageCodec.encode(event))] }
+            default: add { $0.points = [point(seq)] }
+            }
+        }
+        for seq in UInt64(10)...60 {
+            add { $0.points = [point(seq, of: StreamID("two"), at: now.seconds - Double(seq))] }
+        }
+        for index in 0..<20 { add { $0.points = [point(nil, at: now.seconds + 0.5 + Double(index % 15))] } }
+        add { $0.declaration = StreamDeclaration(stream: stream, gone: [40...42], end: 150) }
+        add { $0.declaration = StreamDeclaration(stream: stream, oldest: 20, gone: [43...44, 50...51]) }
+        if let two = StreamID("two") { add { $0.declaration = StreamDeclaration(stream: two, oldest: 10) } }
+        return pieces
+    }()
+}

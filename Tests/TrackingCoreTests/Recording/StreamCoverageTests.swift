@@ -1,0 +1,116 @@
+import Testing
+import TrackingCore
+
+struct StreamCoverageTests {
+    @Test func itIsHandledFromOneOn() {
+        var coverage = StreamCoverage()
+        store(3, 2, in: &coverage)
+        #expect(coverage.handledThrough == 0)
+        #expect(coverage.undeclaredGaps() == [1...1])
+        store(1, in: &coverage)
+        #expect(coverage.handledThrough == 3)
+        let isNew = coverage.store(2)
+        #expect(!isNew)
+    }
+
+    @Test func aDeclaredBeginningLetsALateRecorderBegin() {
+        var coverage = StreamCoverage()
+        _ = coverage.store(4711)
+        coverage.declare(StreamDeclaration(stream: stream, oldest: 4650, gone: [4650...4710], end: 4712))
+        #expect(coverage.handledThrough == 4711)
+        #expect(coverage[.belowOldest].ranges == [1...4649])
+        #expect(coverage.undeclaredGaps() == [4712...4712])
+        #expect(coverage.end == 4712)
+    }
+
+    @Test func aRecordThatComesAllTheSameIsKept() {
+        var coverage = StreamCoverage()
+        coverage.declare(StreamDeclaration(stream: stream, oldest: 10, gone: [12...14]))
+        store(5, 13, in: &coverage)
+        #expect(coverage[.stored].ranges == [5...5, 13...13])
+        #expect(coverage[.gone].ranges == [12...12, 14...14])
+        #expect(coverage[.belowOldest].ranges == [1...4, 6...9])
+    }
+
+    @Test func whatWasErasedDoesNotComeAgain() {
+        var coverage = StreamCoverage()
+        for seq in UInt64(1)...5 { _ = coverage.store(seq) }
+        coverage.eraseStored()
+        let isNew = coverage.store(3)
+        #expect(!isNew)
+        #expect(coverage[.stored].isEmpty && coverage[.erased].ranges == [1...5])
+        #expect(coverage.handledThrough == 5)
+    }
+
+    @Test func theGreatestEndCounts() {
+        var coverage = StreamCoverage()
+        coverage.declare(StreamDeclaration(stream: stream, end: 9))
+        coverage.declare(StreamDeclaration(stream: stream, end: 7))
+        #expect(coverage.end == 9)
+    }
+
+    /// Whatever is told, in whatever order and however often, the lowest mark of each number counts.
+    @Test(arguments: UInt64(1)...60) func theOrderDoesNotMatter(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var facts: [(seqs: ClosedRange<UInt64>, mark: StreamCoverage.Mark)] = []
+        for _ in 0..<60 {
+            let low = UInt64.random(in: 1...80, using: &random)
+            let mark = StreamCoverage.Mark.allCases.randomElement(using: &random) ?? .gone
+            facts.append((low...(mark == .stored ? low : low + UInt64.random(in: 0...9, using: &random)), mark))
+        }
+        var plain: [UInt64: StreamCoverage.Mark] = [:]
+        for fact in facts {
+            for seq in fact.seqs { plain[seq] = min(plain[seq] ?? fact.mark, fact.mark) }
+        }
+        for _ in 0..<5 {
+            facts.shuffle(using: &random)
+            var coverage = StreamCoverage()
+            for fact in facts + facts.prefix(20) {
+                if fact.mark == .stored {
+                    _ = coverage.store(fact.seqs.lowerBound)
+                } else {
+                    coverage.declare(fact.seqs, fact.mark)
+                }
+            }
+            for mark in StreamCoverage.Mark.allCases {
+                let expected = SeqSet(plain.filter { $0.value == mark }.keys.map { $0...$0 })
+                #expect(coverage[mark] == expected, "\(mark), seed \(seed)")
+            }
+            let through = (UInt64(1)...100).first { plain[$0] == nil }.map { $0 - 1 }
+            #expect(coverage.handledThrough == through)
+            #expect(StreamCoverage(coverage.ranges) == coverage)
+        }
+    }
+
+    /// The rows that are written are those that are there afterwards.
+    @Test(arguments: UInt64(1)...30) func theDifferenceLeadsFromOneToTheOther(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var rows: [UInt64: StreamCoverage.Range] = [:]
+        var ledger = RecordingLedger()
+        ledger.fill(van, sample(number: 1, streams: [stream: 1]))
+        for _ in 0..<30 {
+            var recording = Recording(of: van, at: now)
+            recording.points = (0..<3).map { _ in point(UInt64.random(in: 1...60, using: &random)) }
+            let low = UInt64.random(in: 1...60, using: &random)
+            recording.declaration = StreamDeclaration(
+                stream: stream, oldest: UInt64.random(in: 1...5, using: &random), gone: [low...(low + 4)])
+            var batch = RecordingBatch()
+            batch.recordings = [recording]
+            let difference = ledger.apply(batch).coverage[1]?.difference
+            for first in difference?.removed ?? [] {
+                let row = rows.removeValue(forKey: first)
+                #expect(row != nil)
+            }
+            for range in difference?.written ?? [] { rows[range.seqs.lowerBound] = range }
+            let ranges = ledger[van]?.streams[stream]?.coverage.ranges ?? []
+            #expect(Set(rows.values) == Set(ranges), "seed \(seed)")
+        }
+    }
+}
+
+private func store(_ seqs: UInt64..., in coverage: inout StreamCoverage) {
+    for seq in seqs {
+        let isNew = coverage.store(seq)
+        #expect(isNew)
+    }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import GRDB
+import Testing
+import TrackingCore
+import TrackingStore
+
+/// What is so of the store in a file alone.
+struct SQLiteHistoryTests {
+    private func withPath(_ body: (String) async throws -> Void) async throws {
+        try await withTemporaryFolder { try await body($0.appending(path: "history.sqlite").path()) }
+    }
+
+    @Test func aNewerVersionIsRefusedWithItsNumber() async throws {
+        try await self.withPath { path in
+            try await SQLiteHistoryStore(path: path).close()
+            let queue = try DatabaseQueue(path: path)
+            try await queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 99") }
+            try queue.close()
+            let error = #expect(throws: TrackingError.self) { _ = try SQLiteHistoryStore(path: path) }
+            #expect(error?.code == .storeUnusable)
+            #expect(error?.message.contains("version 99") == true && error?.message.contains(path) == true)
+        }
+    }
+
+    @Test func anotherDatabaseIsLeftAlone() async throws {
+        try await self.withPath { path in
+            let queue = try DatabaseQueue(path: path)
+            try await queue.write { try $0.execute(sql: "CREATE TABLE mine (value TEXT)") }
+            try queue.close()
+            let error = #expect(throws: TrackingError.self) { _ = try SQLiteHistoryStore(path: path) }
+            #expect(error?.code == .storeUnusable)
+            try Data("no database at all, but long enough to be one".utf8).write(to: URL(filePath: path))
+            let other = #expect(throws: TrackingError.self) { _ = try SQLiteHistoryStore(path: path) }
+            #expect(other?.code == .storeUnusable)
+        }
+    }
+
+    @Test func whatAnotherProgramDidIsSeen() async throws {
+        try await self.withPath { path in
+            let (one, other) = (try SQLiteHistoryStore(path: path), try SQLiteHistoryStore(path: path))
+            _ = try await one.store(batch(points(1...3)))
+            #expect(try await other.store(batch(points(1...5))).stored == 2)
+            #expect(try await one.store(batch(points(1...6))).stored == 1)
+            _ = try await other.erase(trackable("van"), before: nil, now: UnixTime(now.seconds + 100))
+            #expect(try await one.store(batch(points(1...7))).stored == 0)
+            try await one.close()
+            try await other.close()
+        }
+    }
+
+    /// Neither the file nor what is beside it has a byte of what was erased.
+    @Test func noByteOfWhatWasErasedIsLeft() async throws {
+        try await withTemporaryFolder { folder in
+            let store = try SQLiteHistoryStore(path: folder.appending(path: "history.sqlite").path())
+            let marker = "very-secret-place"
+            var secret = try points(1...2000)
+            for index in secret.indices { secret[index].extra = Array(#"{"x":"\#(marker)"}"#.utf8) }
+            _ = try await store.store(batch(secret))
+            _ = try await store.store(batch(points(1...500), of: "bus"))
+            func files() throws -> [Data] {
+                try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil).map {
+                    try Data(contentsOf: $0)
+                }
+            }
+            #expect(try files().contains { $0.range(of: Data(marker.utf8)) != nil })
+            let report = try await store.erase(trackable("van"), before: nil, now: UnixTime(now.seconds + 5000))
+            #expect(report.remains.isEmpty)
+            let place = withUnsafeBytes(of: try #require(secret.last).coordinate.latitude.bitPattern.bigEndian) {
+                Data($0)
+            }
+            for file in try files() {
+                #expect(file.range(of: Data(marker.utf8)) == nil && file.range(of: place) == nil)
+            }
+            try await store.close()
+        }
+    }
+
+    @Test func theViewsReadAsTheyAreDocumented() async throws {
+        try await self.withPath { path in
+            let store = try SQLiteHistoryStore(path: path)
+            let one = try stream("one")
+            var ended = Trip(id: "t", mode: "car", start: now, stream: one, seq: 3)
+            (ended.state, ended.end) = (.ended, UnixTime(now.seconds + 60))
+            _ = try await store.store(
+                batch([fullPoint(1), point(2)]) {
+                    $0.trips = [RecordedDocument(ended, json: MessageCodec.encode(ended))]
+                })
+            try await store.close()
+            let queue = try DatabaseQueue(path: path)
+            func first(_ sql: String) async throws -> [String?] {
+                try await queue.read { db in
+                    try Row.fetchOne(db, sql: sql).map { row in row.databaseValues.map { String.fromDatabaseValue($0) }
+                    } ?? []
+                }
+            }
+            #expect(
+                try await first("SELECT trackable, at, stream, mode, motion, source FROM points ORDER BY time")
+                    == ["van", "2026-09-21T14:13:21.000Z", "one", "BALANCED", "driving,stationary", "gps"])
+            #expect(try await first("SELECT format('%d %.4f', seq, latitude) FROM last_position") == ["2 52.0002"])
+            #expect(
+                try await first("SELECT trackable, trip, state, ended_at FROM trips")
+                    == ["van", "t", "ENDED", "2026-09-21T14:14:20.000Z"])
+            #expect(
+                try await first("SELECT trackable, stream, format('%d-%d', first, last), mark FROM streams")
+                    == ["van", "one", "1-3", "stored"])
+            try queue.close()
+        }
+    }
+
+    @Test func aFullDiskIsAnErrorOfTheOneCall() async throws {
+        try await self.withPath { path in
+            let store = try SQLiteHistoryStore(path: path)
+            _ = try await store.store(batch(points(1...10)))
+            try await store.limitPages(to: 60)
+            let error = await #expect(throws: TrackingError.self) {
+                _ = try await store.store(batch(points(11...9000)))
+            }
+            #expect(error?.code == .storeFailed)
+            try await store.limitPages(to: 1_000_000)
+            #expect(try await store.store(batch(points(1...9000))).stored == 8990)
+            #expect(try await store.allPoints(limit: 1000).count == 9000)
+            try await store.close()
+        }
+    }
+}

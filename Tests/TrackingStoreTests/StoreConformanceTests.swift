@@ -1,0 +1,317 @@
+import Testing
+import TrackingCore
+import TrackingStore
+
+/// What every store keeps to.
+struct StoreConformanceTests {
+    @Test(arguments: StoreSubject.allCases) func everyMemberOfAPointComesBack(subject: StoreSubject) async throws {
+        try await subject.run { test in
+            var bare = try point(2)
+            (bare.seq, bare.stream) = (nil, nil)
+            let stored = try [fullPoint(1), bare]
+            try await test.use { store in
+                let report = try await store.store(batch(stored))
+                #expect(report.stored == 2 && report.duplicates == 0)
+            }
+            let read = try await test.use { try await $0.allPoints() }
+            #expect(read.map(\.location) == stored)
+            #expect(read.allSatisfy { !$0.hasClockFault })
+        }
+    }
+
+    @Test(arguments: StoreSubject.allCases) func eachRecordIsStoredOnce(subject: StoreSubject) async throws {
+        try await subject.run { test in
+            var loose = try point(99)
+            loose.seq = nil
+            try await test.use { store in
+                _ = try await store.store(batch(points(1...5) + [loose]))
+                let again = try await store.store(batch(points(3...7) + [loose, loose]))
+                #expect(again.stored == 2 && again.duplicates == 5)
+            }
+            try await test.use { store in
+                let later = try await store.store(batch(points(1...8) + [loose]))
+                #expect(later.stored == 1 && later.duplicates == 8)
+                #expect(try await store.allPoints().count == 9)
+                let report = try #require(try await store.verify(trackable("van")))
+                #expect(report.points == 9 && report.unnumbered == 1)
+                #expect(report.streams.map(\.duplicates) == [10])
+            }
+        }
+    }
+
+    @Test(arguments: StoreSubject.allCases) func whatIsHandledIsAcknowledged(subject: StoreSubject) async throws {
+        try await subject.run { test in
+            let (van, one) = (try trackable("van"), try stream("one"))
+            try await test.use { store in
+                let first = try await store.store(batch([point(1), point(2), point(5)]))
+                #expect(first.acknowledgements == [van: Acknowledgement(streams: [one: 2])])
+                let report = try #require(try await store.verify(van))
+                #expect(report.streams.map(\.undeclaredGaps) == [[3...4]] && !report.isComplete)
+            }
+            try await test.use { store in
+                #expect(try await store.acknowledgement(of: van).streams == [one: 2])
+                let declared = try await store.store(
+                    batch { $0.declaration = StreamDeclaration(stream: one, gone: [3...4], end: 6) })
+                #expect(declared.acknowledgements[van]?.streams == [one: 5])
+                #expect(try await store.acknowledgement(of: trackable("nobody")).streams.isEmpty)
+            }
+            let report = try #require(try await test.use { try await $0.verify(van) })
+            let coverage = try #require(report.streams.first).coverage
+            #expect(
+                coverage[.gone].ranges == [3...4] && coverage[.stored].ranges == [1...2, 5...5] && coverage.end == 6)
+            #expect(report.streams.map(\.undeclaredGaps) == [[6...6]])
+        }
+    }
+
+    @Test(arguments: StoreSubject.allCases) func theLastEightStreamsAreKnownAfterOpening(subject: StoreSubject)
+        async throws
+    {
+        try await subject.run { test in
+            let van = try trackable("van")
+            let before = try await test.use { store in
+                for number in 1...11 { _ = try await store.store(batch([point(1, of: "s\(number)")])) }
+                return try await store.store(batch([point(2, of: "s1")])).acknowledgements[van]
+            }
+            #expect(before?.streams.count == 8)
+            #expect(try await test.use { try await $0.acknowledgement(of: van) } == before)
+            // The order goes on.
+            let after = try await test.use { try await $0.store(batch([point(1, of: "s12")])).acknowledgements[van] }
+            let seqs = try ["s12", "s1", "s5", "s6"].map { after?.streams[try stream($0)] }
+            #expect(seqs == [1, 2, nil, 1])
+        }
+    }
+
+    @Test(arguments: StoreSubject.allCases) func aPositionFromNextWeekIsNeverTheLast(subject: StoreSubject) async throws
+    {
+        try await subject.run { test in
+            try await test.use { store in
+                _ = try await store.store(batch([point(1), point(2, at: now.seconds + 7 * 86_400)]))
+                #expect(try await store.lastPositions(of: nil).map(\.location) == [point(1)])
+                #expect(try await store.allPoints().map(\.hasClockFault) == [false, true])
+                #expect(try await store.verify(trackable("van"))?.streams.first?.clockFaults == 1)
+            }
+        }
+    }
+
+    @Test(arguments: StoreSubject.allCases) func lastPositionsAreFoundByNameAndPlace(subject: StoreSubject) async throws
+    {
+        try await subject.run { test in
+            try await test.use { store in
+                for (index, name) in ["c", "a", "b"].enumerated() {
+                    _ = try await store.store(batch(points(1...UInt64(10 * (index + 1))), of: name))
+                }
+                let all = try await store.lastPositions(of: nil)
+                #expect(all.map(\.trackable.rawValue) == ["a", "b", "c"])
+                #expect(all.map(\.location.seq) == [20, 30, 10])
+                let some = try await store.lastPositions(of: [trackable("c"), trackable("nobody")])
+                #expect(some.map(\.trackable.rawValue) == ["c"])
+                let near = all.near(try point(21).coordinate, within: 101)
+                #expect(near.map(\.trackable.rawValue) == ["a", "b"])
+            }
+        }
+    }
+
+    @Test(arguments: StoreSubject.allCases) func pagesHaveEveryPointOnce(subject: StoreSubject) async throws {
+        try await subject.run { test in
+            try await test.use { store in
+                _ = try await store.store(batch(points(1...400)))
+                // Three streams at one time: one page has them together, in the order of the names.
+                for name in ["z", "x", "y"] {
+                    _ = try await store.store(batch((1...4).map { try point($0, of: name, at: now.seconds + 7) }))
+                }
+                let all = try await store.allPoints(limit: 1000).map(\.location)
+                #expect(all.count == 412)
+                for limit in [1, 3, 7, 100] {
+                    #expect(try await store.allPoints(limit: limit).map(\.location) == all, "pages of \(limit)")
+                }
+                let tied = all.filter { $0.time.seconds == now.seconds + 7 }.map {
+                    "\($0.stream?.rawValue ?? "")\($0.seq ?? 0)"
+                }
+                #expect(tied == ["one7", "x1", "x2", "x3", "x4", "y1", "y2", "y3", "y4", "z1", "z2", "z3", "z4"])
+            }
+        }
+    }
+
+    @Test(arguments: StoreSubject.allCases) func aQueryNarrowsByTimePlaceAndTrip(subject: StoreSubject) async throws {
+        try await subject.run { test in
+            let van = try trackable("van")
+            try await test.use { store in
+                var all = try points(1...1000)
+                for index in 300..<400 { all[index].tripID = "t" }
+                _ = try await store.store(batch(all))
+                _ = try await store.store(batch(points(5000...5010), of: "bus"))
+                func seqs(_ query: PointQuery) async throws -> [UInt64?] {
+                    try await store.allPoints(query, limit: 50).map(\.location.seq)
+                }
+                let times = TimeSpan(from: UnixTime(now.seconds + 10), to: UnixTime(now.seconds + 20))
+                #expect(try await seqs(PointQuery(van, during: times)) == Array(10...19))
+                #expect(try await seqs(PointQuery(van, tripID: "t")) == Array(301...400))
+                let box = try #require(GeoBox(south: 52.02495, west: -9, north: 52.05005, east: -8))
+                #expect(try await seqs(PointQuery(van, in: box)) == Array(250...500))
+                let later = TimeSpan(from: UnixTime(now.seconds + 490))
+                #expect(try await seqs(PointQuery(van, during: later, in: box)) == Array(490...500))
+                #expect(try await store.trackables(in: box, during: .all) == [van])
+                #expect(try await store.trackables(in: box, during: TimeSpan(to: now)) == [])
+                let wide = try #require(GeoBox(south: 52, west: -9, north: 53, east: -8))
+                #expect(try await store.trackables(in: wide, during: .all).map(\.rawValue) == ["bus", "van"])
+                #expect(try await seqs(PointQuery(trackable("nobody"))) == [])
+            }
+        }
+    }
+
+    @Test(arguments: StoreSubject.allCases) func tripsEventsAndStatesAreKept(subject: StoreSubject) async throws {
+        try await subject.run { test in
+            let (van, one) = (try trackable("van"), try stream("one"))
+            var trip = Trip(id: "t", mode: "car", start: now, stream: one, seq: 1)
+            var ended = trip
+            (ended.state, ended.seq, ended.duration, ended.end) = (.ended, 3, 60, UnixTime(now.seconds + 60))
+            trip.duration = 10
+            let event = TrackingEvent(
+                id: "e", stream: one, seq: 2, time: now, kind: .lowBattery, detail: ["level": .number(0.1)])
+            try await test.use { store in
+                // The last version comes first.
+                for version in [ended, trip] {
+                    _ = try await store.store(
+                        batch { $0.trips = [RecordedDocument(version, json: MessageCodec.encode(version))] })
+                }
+                for _ in 1...2 {
+                    let report = try await store.store(
+                        batch { $0.events = [RecordedDocument(event, json: MessageCodec.encode(event))] })
+                    #expect(report.acknowledgements[van]?.streams == [one: 3])
+                }
+                #expect(try await store.trips(of: van, during: .all, limit: 10) == [ended])
+                #expect(try await store.events(of: van, during: .all, limit: 10) == [event])
+                #expect(try await store.events(of: van, during: TimeSpan(to: now), limit: 10) == [])
+            }
+        }
+    }
+
+    @Test(arguments: StoreSubject.allCases) func whatIsSetAsideCountsAsHandled(subject: StoreSubject) async throws {
+        try await subject.run { test in
+            let (van, one) = (try trackable("van"), try stream("one"))
+            let refused = RefusedMessage(
+                topic: "tracking/van/history", receivedAt: now, trackable: van, stream: one, seq: 2, reason: "latitude",
+                payload: [0, 1, 255])
+            let stray = RefusedMessage(topic: "tracking/a+b", receivedAt: now, reason: "no id", payload: [])
+            try await test.use { store in
+                var both = try batch([point(1), point(3)])
+                both.refused = [refused, stray]
+                let report = try await store.store(both)
+                #expect(report.refused == 2 && report.acknowledgements[van]?.streams == [one: 3])
+                #expect(try await store.quarantined(limit: 10) == [stray, refused])
+            }
+            let report = try #require(try await test.use { try await $0.verify(van) })
+            #expect(report.isComplete && report.streams.first?.coverage[.refused].ranges == [2...2])
+        }
+    }
+
+    @Test(arguments: StoreSubject.allCases) func quarantineIsBounded(subject: StoreSubject) async throws {
+        try await subject.run { test in
+            try await test.use { store in
+                var many = RecordingBatch()
+                many.refused = (0..<6000).map {
+                    RefusedMessage(topic: "t\($0)", receivedAt: now, reason: "bad", payload: [])
+                }
+                for _ in 1...2 { _ = try await store.store(many) }
+                let kept = try await store.quarantined(limit: .max)
+                #expect(kept.count == StoreLimits.quarantine && kept.first?.topic == "t5999")
+            }
+        }
+    }
+
+    @Test(arguments: StoreSubject.allCases) func whatIsErasedStaysErased(subject: StoreSubject) async throws {
+        try await subject.run { test in
+            let (van, one) = (try trackable("van"), try stream("one"))
+            let later = UnixTime(now.seconds + 5000)
+            try await test.use { store in
+                _ = try await store.store(batch(points(1...600)))
+                _ = try await store.store(batch(points(1...5), of: "bus"))
+                let report = try await store.erase(van, before: nil, now: later)
+                #expect(report.points == 600)
+                #expect(try await store.allPoints() == [])
+                #expect(try await store.lastPositions(of: [van]) == [])
+            }
+            try await test.use { store in
+                // The whole log comes again, with what had not come before.
+                let again = try await store.store(batch(points(1...700), at: later))
+                #expect(again.stored == 0 && again.acknowledgements[van]?.streams == [one: 700])
+                let new = try await store.store(batch([point(701, at: later.seconds + 1)], at: later))
+                #expect(new.stored == 1)
+                #expect(try await store.allPoints(of: "bus").count == 5)
+                let box = try #require(GeoBox(south: 52, west: -9, north: 52.05, east: -8))
+                #expect(try await store.trackables(in: box, during: .all) == [trackable("bus")])
+            }
+        }
+    }
+
+    @Test(arguments: StoreSubject.allCases) func aPartOfTimeIsErased(subject: StoreSubject) async throws {
+        try await subject.run { test in
+            let van = try trackable("van")
+            try await test.use { store in
+                _ = try await store.store(batch(points(1...600)))
+                let report = try await store.erase(van, before: UnixTime(now.seconds + 301), now: now)
+                #expect(report.points == 300)
+                #expect(try await store.allPoints(limit: 100).map(\.location.seq) == Array(301...600))
+                #expect(try await store.lastPositions(of: nil).map(\.location.seq) == [600])
+                let again = try await store.store(batch(points(290...601)))
+                #expect(again.stored == 1)
+                let box = try #require(GeoBox(south: 52.04995, west: -9, north: 53, east: -8))
+                #expect(
+                    try await store.allPoints(PointQuery(van, in: box)).map(\.location.seq) == Array(500...601))
+                let gone = try #require(GeoBox(south: 52, west: -9, north: 52.02, east: -8))
+                #expect(try await store.trackables(in: gone, during: .all) == [])
+            }
+        }
+    }
+
+    @Test(arguments: StoreSubject.allCases) func whatIsTooOldIsRemovedAndNotTakenAgain(subject: StoreSubject)
+        async throws
+    {
+        try await subject.run { test in
+            let (van, bus) = (try trackable("van"), try trackable("bus"))
+            try await test.use { store in
+                for name in ["van", "bus"] { _ = try await store.store(batch(points(1...600), of: name)) }
+                let limit = UnixTime(now.seconds + 401)
+                #expect(try await store.removeExpired(before: limit, of: nil, except: [bus]) == 400)
+                #expect(try await store.allPoints().count == 200)
+                #expect(try await store.allPoints(of: "bus").count == 600)
+                #expect(try await store.store(batch(points(1...600))).stored == 0)
+                #expect(try await store.removeExpired(before: limit, of: [bus], except: []) == 400)
+                #expect(try await store.trackables(after: nil, limit: 10).map(\.id) == [bus, van])
+                #expect(try await store.trackables(after: bus, limit: 10).map(\.first) == [limit])
+            }
+        }
+    }
+
+    /// A drive in two streams, shuffled, doubled and split over batches, gives the same history.
+    @Test(arguments: StoreSubject.allCases, UInt64(1)...10) func anyOrderGivesTheSame(
+        subject: StoreSubject, seed: UInt64
+    ) async throws {
+        try await subject.run { test in
+            var random = SplitMix64(seed: seed)
+            var all = try points(1...120) + points(1...80, of: "two")
+            for index in all.indices where index.isMultiple(of: 10) { (all[index].seq, all[index].stream) = (nil, nil) }
+            let expected = Set(all)
+            all += all.filter { _ in Bool.random(using: &random) }
+            all.shuffle(using: &random)
+            let (one, two) = (try stream("one"), try stream("two"))
+            try await test.use { store in
+                while !all.isEmpty {
+                    let count = min(all.count, Int.random(in: 1...60, using: &random))
+                    _ = try await store.store(batch(Array(all.prefix(count))))
+                    all.removeFirst(count)
+                }
+                let read = try await store.allPoints(limit: 11).map(\.location)
+                #expect(read.count == expected.count && Set(read) == expected, "seed \(seed)")
+                let order = expected.sorted {
+                    ($0.time, $0.stream?.rawValue ?? "", $0.seq ?? 0) < (
+                        $1.time, $1.stream?.rawValue ?? "", $1.seq ?? 0
+                    )
+                }
+                #expect(read == order, "seed \(seed)")
+                let report = try #require(try await store.verify(trackable("van")))
+                #expect(report.streams.map(\.id) == [one, two])
+            }
+        }
+    }
+}
