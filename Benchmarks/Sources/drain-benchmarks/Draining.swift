@@ -42,7 +42,8 @@ func drain(_ path: String, port: Int) async throws {
     let cost = Cost.soFar - start
     guard try await held(path) == 0 else { throw BenchmarkError("something is left in the log") }
     print(
-        cost.seconds, cost.cpuSeconds / Double(count) * 1e6, KernelFiles.kibibytes("VmHWM", in: "/proc/self/status") / 1024)
+        cost.seconds, cost.cpuSeconds / Double(count) * 1e6,
+        KernelFiles.kibibytes("VmHWM", in: "/proc/self/status") / 1024)
 }
 
 /// How many records a log holds.
@@ -82,10 +83,12 @@ func liveLatencies(_ path: String, port: Int) async throws -> [Double] {
         configuration: configuration, transport: try makeTransport(configuration.client, port: port))
     return try await withThrowingTaskGroup(of: Void.self) { group in
         let (states, updates) = (watcher.states(of: van), watcher.locations(of: van))
+        let publisherStates = publisher.states
         watcher.watch(van)
         group.addTask { try await watcher.run() }
         group.addTask { try await publisher.run() }
         publisher.publish(makePoint(0))
+        for await change in publisherStates where change.state == .online { break }
         for await state in states where state == .online { break }
         let count = 200
         async let pacing: Void = pace(count, every: 0.01) { _ in

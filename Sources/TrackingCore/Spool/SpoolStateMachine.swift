@@ -40,14 +40,20 @@ public struct SpoolStateMachine: Sendable {
 
     /// Where the next batch stands.
     enum Phase: Hashable, Sendable {
-        /// Nothing is under way. Can transition to: `reading`, `inFlight`.
+        /// Nothing is on its way. Can transition to: `inFlight`, `waiting`.
         case idle
-        /// Records are being read. Can transition to: `idle`, `inFlight`.
-        case reading(StreamID, SeqSet)
         /// The broker has it, or an empty one that tells whether the topic is allowed. Can transition to: `idle`, `waiting`.
         case inFlight(isProbe: Bool)
         /// It was refused or lost and goes again, the same. Can transition to: `inFlight`.
         case waiting(until: MonotonicTime)
+    }
+
+    /// The records of the next batch: they are read while the one before is in flight.
+    enum Reading: Hashable, Sendable {
+        /// Asked for. Can transition to: `loaded`, none.
+        case asked(StreamID)
+        /// As they were when they were read. Can transition to: none.
+        case loaded(StreamID, [SpoolRecord])
     }
 
     /// A batch as it was first sent.
@@ -70,6 +76,7 @@ public struct SpoolStateMachine: Sendable {
     /// Oldest first; the last one is being written, unless it ended.
     var streams: [SpoolStream] = []
     var phase = Phase.idle
+    var reading: Reading?
     var attempt: Attempt?
     /// How many records the next batch may have: halved by a refusal, doubled by a success.
     var limit: Int
@@ -118,12 +125,12 @@ public struct SpoolStateMachine: Sendable {
         switch self.phase {
         case .waiting(let until): if self.isOpen { deadlines.append(until) }
         case .idle:
-            if self.isOpen, let window = self.configuration.batchWindow {
+            if self.isOpen, !self.isReading, let window = self.configuration.batchWindow {
                 deadlines += self.streams.compactMap { stream in
                     stream.hasReady ? stream.waitingSince?.advanced(by: window) : nil
                 }
             }
-        case .reading, .inFlight: break
+        case .inFlight: break
         }
         return deadlines.min()
     }
@@ -140,11 +147,14 @@ public struct SpoolStateMachine: Sendable {
     /// Whether nothing is under way and nothing that could go now waits.
     public var isQuiet: Bool {
         switch self.phase {
-        case .idle: self.unsent == 0
+        case .idle: self.unsent == 0 && !self.isReading
         case .waiting: true
-        case .reading, .inFlight: false
+        case .inFlight: false
         }
     }
     /// Whether everything is safe and nothing is under way.
-    public var isDrained: Bool { self.queued == 0 && self.phase == .idle }
+    public var isDrained: Bool { self.queued == 0 && self.phase == .idle && !self.isReading }
+
+    /// Whether records were asked for and did not come yet.
+    var isReading: Bool { if case .asked = self.reading { true } else { false } }
 }
