@@ -123,8 +123,9 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "TrackingCore", "TrackingControl", "TrackingMQTT", "TrackingPublisher", "TrackingSubscriber",
-                "TrackingTesting", "TestSupport", "godwit", "godwit-agent", "doc-examples", logging,
+                "TrackingCore", "TrackingControl", "TrackingMQTT", "TrackingPublisher", "TrackingSpool",
+                "TrackingSubscriber", "TrackingTesting", "TestSupport", "godwit", "godwit-agent", "doc-examples",
+                logging,
             ],
             swiftSettings: settings),
     ],

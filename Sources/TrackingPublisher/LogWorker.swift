@@ -5,6 +5,7 @@ import TrackingCore
 /// Does what a publisher asks of its log, in order, on a task of its own; what came of it returns as an event.
 ///
 /// Appends that come while one is being written are written together: one commit for all of them, and none waits for company.
+/// Removals wait while one batch after the other is read: see ``Removals``.
 struct LogWorker: Sendable {
     typealias Post = @Sendable (TrackableID, PublisherStateMachine.LogEvent) -> Void
 
@@ -63,24 +64,31 @@ struct LogWorker: Sendable {
 
     /// Works until ``finish()``.
     func run(_ post: @escaping Post) async {
-        for await _ in self.queue.signals { await self.work(self.queue.take(), post) }
-        await self.work(self.queue.take(isLast: true), post)
+        var removals = Removals()
+        for await _ in self.queue.signals { await self.work(self.queue.take(), &removals, post) }
+        await self.work(self.queue.take(isLast: true), &removals, post)
+        await self.perform(&removals, post)
     }
 
-    private func work(_ jobs: [Job], _ post: Post) async {
+    private func work(_ jobs: [Job], _ removals: inout Removals, _ post: Post) async {
         var entries: [(TrackableID, StreamID, SpoolRecord)] = []
         var state: [String: [UInt8]?] = [:]
+        var isReading = false
         for job in jobs {
             switch job {
             case .action(let id, .append(let stream, let record)): entries.append((id, stream, record))
             case .action(_, .keep(let name, let value)): state[name] = .some(value)
+            case .action(let id, .remove(let stream, let seqs)):
+                removals.add(seqs, Place(trackable: id, stream: stream), now: .now)
             case .action, .question:
+                if case .action(_, .read) = job { isReading = true } else { await self.perform(&removals, post) }
                 await self.append(entries, state, post)
                 (entries, state) = ([], [:])
                 await self.perform(job, post)
             }
         }
         await self.append(entries, state, post)
+        if !isReading || removals.areDue(now: .now) { await self.perform(&removals, post) }
     }
 
     private func append(
@@ -107,6 +115,12 @@ struct LogWorker: Sendable {
             if all.isEmpty { break }
         }
         if !all.isEmpty, self.limits != SpoolLimits() { await self.trim(post) }
+    }
+
+    private func perform(_ removals: inout Removals, _ post: Post) async {
+        for (place, seqs) in removals.take() {
+            await self.perform(.action(place.trackable, .remove(place.stream, seqs)), post)
+        }
     }
 
     private func perform(_ job: Job, _ post: Post) async {
@@ -221,6 +235,30 @@ struct LogWorker: Sendable {
             places[Place(trackable: trackable, stream: stream), default: SeqSet()].insert(record.seq)
         }
         return places
+    }
+
+    /// What is safe and is to be removed. A queue that drains asks for a removal and the next batch in one breath: the batch
+    /// is read first, and removals are done together, so that not each of them is a transaction of its own. An agent that is
+    /// killed meanwhile sends them once more.
+    private struct Removals {
+        private var seqs: [Place: SeqSet] = [:]
+        private var since: ContinuousClock.Instant?
+
+        mutating func add(_ seqs: SeqSet, _ place: Place, now: ContinuousClock.Instant) {
+            self.seqs[place, default: SeqSet()].formUnion(seqs)
+            self.since = self.since ?? now
+        }
+
+        /// Whether they wait no longer: five batches of the usual size, or a second.
+        func areDue(now: ContinuousClock.Instant) -> Bool {
+            guard let since = self.since else { return false }
+            return self.seqs.values.reduce(0) { $0 + $1.count } >= 1000 || since.advanced(by: .seconds(1)) <= now
+        }
+
+        mutating func take() -> [Place: SeqSet] {
+            defer { self = Removals() }
+            return self.seqs
+        }
     }
 
     /// The most records in one transaction.

@@ -61,8 +61,8 @@ import TrackingTesting
                 let missing = first.loggedRecords.filter { scene.recorder.contents.records[$0] == nil }
                 #expect(!missing.isEmpty, "nothing was cleared")
                 // What is not there was declared gone.
-                let gone = scene.recorder.contents.gone
-                #expect(missing.allSatisfy { gone[$0.stream]?.contains($0.seq) == true }, "\(missing.sorted())")
+                let handled = scene.recorder.contents.handled
+                #expect(missing.allSatisfy { handled[$0.stream]?.contains($0.seq) == true }, "\(missing.sorted())")
                 #expect(scene.events.filter { $0 == "COLLISION" }.count == 1)
             }
             try await self.check(scene, owner: second)

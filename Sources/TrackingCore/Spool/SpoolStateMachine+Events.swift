@@ -56,21 +56,20 @@ extension SpoolStateMachine {
     public mutating func loaded(
         _ records: [SpoolRecord], missing: SeqSet, now: MonotonicTime
     ) -> [Action] {
-        guard case .reading(let stream, _) = self.phase, let place = self.place(of: stream) else { return [] }
-        self.phase = .idle
+        guard case .asked(let stream) = self.reading, let place = self.place(of: stream) else { return [] }
+        self.reading = .loaded(stream, records)
         self.streams[place].removed(missing)
-        // Some may have become safe while they were read.
-        let wanted = records.filter { self.streams[place].pending.contains($0.seq) }
-        if !wanted.isEmpty {
-            self.attempt = Attempt(id: UUIDText.random(using: &self.random), stream: stream, records: wanted)
-        }
+        // Where nothing is in flight they are what goes now, even if some of what was asked for is missing.
+        if self.phase == .idle, self.attempt == nil { self.takeLoaded(of: stream, from: self.streams[place].ready) }
         return self.progress(now: now)
     }
 
     /// What was to be read can not be read now.
     public mutating func readFailed(now: MonotonicTime) -> [Action] {
-        guard case .reading = self.phase else { return [] }
-        return self.wait(now: now)
+        guard self.isReading else { return [] }
+        self.reading = nil
+        // A batch that is in flight is answered all the same; what comes after it is asked for again.
+        return self.phase == .idle ? self.wait(now: now) : []
     }
 
     // MARK: - The live lane
@@ -167,11 +166,12 @@ extension SpoolStateMachine {
     /// Send a batch now, whatever waits; joins the one in flight.
     public mutating func sendNow(now: MonotonicTime) -> [Action] {
         switch self.phase {
-        case .reading, .inFlight:
+        case .inFlight:
             return []  // that one is it
         case .waiting:
             self.phase = .idle
         case .idle:
+            guard !self.isReading else { return [] }  // so is that one
             self.isOneBatchUrgent = self.attempt == nil && self.unsent > 0
         }
         return self.progress(now: now)

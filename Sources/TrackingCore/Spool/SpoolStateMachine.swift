@@ -42,14 +42,20 @@ public struct SpoolStateMachine: Sendable {
 
     /// Where the next batch stands.
     enum Phase: Hashable, Sendable {
-        /// Nothing is under way. Can transition to: `reading`, `inFlight`.
+        /// Nothing is on its way. Can transition to: `inFlight`, `waiting`.
         case idle
-        /// Records are being read. Can transition to: `idle`, `inFlight`.
-        case reading(StreamID, SeqSet)
         /// The broker has it, or an empty one that tells whether the topic is allowed. Can transition to: `idle`, `waiting`.
         case inFlight(isProbe: Bool)
         /// It was refused or lost and goes again, the same. Can transition to: `inFlight`.
         case waiting(until: MonotonicTime)
+    }
+
+    /// The records of the next batch: they are read while the one before is in flight.
+    enum Reading: Hashable, Sendable {
+        /// Asked for. Can transition to: `loaded`, none.
+        case asked(StreamID)
+        /// As they were when they were read. Can transition to: none.
+        case loaded(StreamID, [SpoolRecord])
     }
 
     /// A batch as it was first sent.
@@ -72,6 +78,7 @@ public struct SpoolStateMachine: Sendable {
     /// Oldest first; the last one is being written, unless it ended.
     var streams: [SpoolStream] = []
     var phase = Phase.idle
+    var reading: Reading?
     var attempt: Attempt?
     /// How many records the next batch may have.
     var limit: SendLimit
@@ -122,12 +129,12 @@ public struct SpoolStateMachine: Sendable {
         switch self.phase {
         case .waiting(let until): if self.isOpen { deadlines.append(until) }
         case .idle:
-            if self.isOpen, let window = self.configuration.batchWindow {
+            if self.isOpen, !self.isReading, let window = self.configuration.batchWindow {
                 deadlines += self.streams.compactMap { stream in
                     stream.hasReady ? stream.waitingSince?.advanced(by: window) : nil
                 }
             }
-        case .reading, .inFlight: break
+        case .inFlight: break
         }
         return deadlines.min()
     }
@@ -145,7 +152,7 @@ public struct SpoolStateMachine: Sendable {
     public var inFlight: Int? { self.phase == .inFlight(isProbe: false) ? self.attempt?.records.count : nil }
 
     /// Whether a batch is being made, is on its way, or waits to go again.
-    public var isUnderWay: Bool { self.phase != .idle || self.attempt != nil }
+    public var isUnderWay: Bool { self.phase != .idle || self.attempt != nil || self.isReading }
 
     /// Whether something is still to be declared gone or ended, and nothing keeps that from being tried.
     public var owesDeclaration: Bool {
@@ -156,11 +163,14 @@ public struct SpoolStateMachine: Sendable {
     /// Whether nothing is under way and nothing that could go now waits.
     public var isQuiet: Bool {
         switch self.phase {
-        case .idle: self.unsent == 0
+        case .idle: self.unsent == 0 && !self.isReading
         case .waiting: true
-        case .reading, .inFlight: false
+        case .inFlight: false
         }
     }
     /// Whether everything is safe and nothing is under way.
-    public var isDrained: Bool { self.queued == 0 && self.phase == .idle }
+    public var isDrained: Bool { self.queued == 0 && self.phase == .idle && !self.isReading }
+
+    /// Whether records were asked for and did not come yet.
+    var isReading: Bool { if case .asked = self.reading { true } else { false } }
 }
