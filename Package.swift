@@ -109,7 +109,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "TrackingPublisherTests",
-            dependencies: ["TrackingCore", "TrackingPublisher", "TrackingRuntime", "TrackingTesting", "TestSupport"],
+            dependencies: [
+                "TrackingCore", "TrackingPublisher", "TrackingRuntime", "TrackingSpool", "TrackingTesting", "TestSupport",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "TrackingControlTests", dependencies: ["TrackingCore", "TrackingControl", "TestSupport"],
@@ -142,8 +144,9 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "TrackingCore", "TrackingControl", "TrackingMQTT", "TrackingPublisher", "TrackingSubscriber",
-                "TrackingTesting", "TestSupport", "godwit", "godwit-agent", "doc-examples", logging,
+                "TrackingCore", "TrackingControl", "TrackingMQTT", "TrackingPublisher", "TrackingSpool",
+                "TrackingSubscriber", "TrackingTesting", "TestSupport", "godwit", "godwit-agent", "doc-examples",
+                logging,
             ],
             swiftSettings: settings),
     ],

@@ -46,6 +46,10 @@ let package = Package(
             name: "spool-benchmarks", dependencies: ["BenchmarkSupport", core, spool, grdb, sqlite],
             swiftSettings: settings),
         .executableTarget(
+            name: "drain-benchmarks",
+            dependencies: ["BenchmarkSupport", "CReference", core, mqtt, publisher, subscriber, spool, logging],
+            swiftSettings: settings),
+        .executableTarget(
             name: "agent-benchmarks", dependencies: ["BenchmarkSupport", core, mqtt], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]

@@ -99,12 +99,15 @@ extension PublisherStateMachine {
             guard let refusal else {
                 self.assets[id]?.isUpdateAcknowledged = true
                 self.assets[id]?.lastWait = nil
+                self.lastAcknowledged = moment.wall
                 return self.updateTaken(of: id, at: moment) + self.states(reason: nil)
             }
+            if refusal.code == .payloadTooLarge { return self.updateTooLarge(of: id, refusal, at: moment) }
             let actions = self.closeRecords(of: id, at: moment)
             self.assets[id]?.lane.failed()
             return actions + self.refused(id, refusal, at: moment)
         case .history(let id):
+            if refusal == nil { self.batchTaken(of: id, at: moment) }
             let actions = self.askSpool(of: id, at: moment) { $0.answered(refusal, now: moment.now) }
             // Where nothing is sent live, a batch proves what an update does elsewhere.
             guard refusal == nil, !self.configuration.sendsLive else { return actions }
@@ -123,6 +126,17 @@ extension PublisherStateMachine {
         case .all, .settle, .adding, .entering, .other:
             return []
         }
+    }
+
+    /// The broker takes nothing of this size: it is tried without those that ride along, and they go on the recording lane.
+    private mutating func updateTooLarge(
+        of id: TrackableID, _ error: TrackingError, at moment: Moment
+    ) -> [Action] {
+        let seqs = self.assets[id]?.lane.seqsInFlight ?? SeqSet()
+        let goesAgain = self.assets[id]?.lane.refusedAsTooLarge() == true
+        let actions = self.askSpool(of: id, at: moment) { $0.failedLive(seqs, now: moment.now) }
+        return goesAgain
+            ? actions : actions + [.badMessage(topic: self.configuration.topicRoot.path(.location(id)), error)]
     }
 
     /// The broker's rules forbid this trackable: it is tried again later, and only its state tells. A name it can not take it

@@ -34,7 +34,9 @@ extension PublisherStateMachine {
         actions += self.state(of: id, reason: nil)
         actions += self.resolutionMayHaveChanged(id)
         // Where a newer one waits it goes out by itself.
-        if let update = self.assets[id]?.lane.again(now: moment.now) { actions += self.send(update, of: id) }
+        if let update = self.assets[id]?.lane.again(now: moment.now) {
+            actions += self.send(update, of: id, at: moment)
+        }
         return actions
     }
 
@@ -62,7 +64,7 @@ extension PublisherStateMachine {
         guard let asset = self.assets[id], self.isOpenForUpdates(asset) else { return [] }
         if let update = self.assets[id]?.lane.next(written: asset.written, now: moment.now) {
             self.assets[id]?.owesUpdate = false
-            actions += self.send(update, of: id)
+            actions += self.send(update, of: id, at: moment)
         }
         if let update = self.assets[id]?.rawLane?.next(now: moment.now),
             let payload = try? LocationCodec.encodeRaw(update)
@@ -72,13 +74,14 @@ extension PublisherStateMachine {
         return actions
     }
 
-    private mutating func send(_ update: LocationUpdate, of id: TrackableID) -> [Action] {
+    private mutating func send(_ update: LocationUpdate, of id: TrackableID, at moment: Moment) -> [Action] {
         do throws(TrackingError) {
             var leftOut = 0
             let payload = try LocationCodec.encode(update, leftOut: &leftOut)
             self.assets[id]?.lane.leftOut(leftOut)
             let seqs = self.assets[id]?.lane.seqsInFlight ?? SeqSet()
             self.assets[id]?.spool.sentLive(seqs)
+            self.lastAttempt = moment.wall
             return [self.publish(.location(id), payload, .update(id))]
         } catch {
             // Only a single point above the limit; it cannot be sent now or ever.
@@ -162,7 +165,7 @@ extension PublisherStateMachine {
         let wall = self.believedTime(at: moment)
         self.assets[id]?.lane.endSilence(wallClock: wall)
         guard let update = self.assets[id]?.lane.again(now: moment.now) else { return [] }
-        return self.send(update, of: id)
+        return self.send(update, of: id, at: moment)
     }
 
     private mutating func retry(_ id: TrackableID, at moment: Moment) -> [Action] {

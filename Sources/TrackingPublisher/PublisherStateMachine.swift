@@ -24,6 +24,8 @@ public struct PublisherStateMachine: Sendable {
         case trip(TrackableID, TripMode?, request: UInt64)
         /// Send what waits in the log: one batch of each trackable, or everything.
         case sendRecords(all: Bool)
+        /// The caller asks something of the log; answered under this number.
+        case asked(LogRequest, request: UInt64)
         /// Something to tell everyone about, for every trackable.
         case notice(TrackingEvent.Kind, [String: TrackingEvent.DetailValue])
         /// No more is to come: send what waits, take leave and close; not later than `by`, where one is given.
@@ -46,6 +48,34 @@ public struct PublisherStateMachine: Sendable {
         case reopened(SpoolContents.Trackable)
         /// These were let go unsent, to keep to the log's limits.
         case dropped(StreamID, SeqSet)
+        /// These were set aside, and are records of the log again.
+        case returned(StreamID, SeqSet)
+    }
+
+    /// What the caller asks of the log.
+    public enum LogRequest: Hashable, Sendable {
+        /// Send a batch of each trackable, or join the one on its way: answered with `records`.
+        case sendNow
+        /// Send everything that waits: `progressed` now and then, answered with `records`.
+        case flush
+        /// Forget everything that waits: answered with `records`.
+        case purge
+        /// Carry this in place of what is carried: answered with `bound`.
+        case bind(Trackable, unsent: UnsentPoints)
+        /// Tell how sending goes: answered with `sending`.
+        case sending
+    }
+
+    /// What came of a request.
+    public enum Answer: Hashable, Sendable {
+        /// The trip that began or ended.
+        case trip(Trip)
+        /// So many records.
+        case records(Int)
+        /// The trackable is carried.
+        case bound
+        /// How sending goes.
+        case sending(SendingFigures)
     }
 
     /// What is asked of the log.
@@ -79,9 +109,13 @@ public struct PublisherStateMachine: Sendable {
         /// Tell the caller: a trip began, went on or ended.
         case tripChanged(TrackableID, Trip)
         /// Tell the caller what came of a request.
-        case answered(request: UInt64, Result<Trip, TrackingError>)
+        case answered(request: UInt64, Result<Answer, TrackingError>)
+        /// Tell the caller how far a request has come.
+        case progressed(request: UInt64, done: Int, total: Int)
         /// Tell the operator: records could not be written to the log.
         case logFailed(TrackableID, TrackingError)
+        /// Tell the operator: the broker does not take batches, and why.
+        case recordsRefused(TrackableID, TrackingError)
         /// Tell the caller: a fix was captured, and what became of it.
         case captured(TrackableID, Location, LocationFilter.Verdict)
         /// Tell the caller: a trackable's resolution.
@@ -153,6 +187,11 @@ public struct PublisherStateMachine: Sendable {
     /// The clients whose liveness is listened to.
     var watched: Set<ClientID> = []
     var stop: Stop?
+    /// Who waits until records are sent.
+    var senders: [SendingRequest] = []
+    /// When an update or a batch was last sent, and one acknowledged.
+    var lastAttempt: UnixTime?
+    var lastAcknowledged: UnixTime?
     /// Why the broker refuses this device as a whole; `nil` while it does not, or is being asked again.
     var connectionRefusal: TrackingError?
     private var lastToken: TransportToken = 0
@@ -205,7 +244,7 @@ public struct PublisherStateMachine: Sendable {
             self.deferral?.nextDeadline,
         ]
         let assets = self.assets.values.flatMap { [$0.spool.nextDeadline, $0.trip.nextDeadline] }
-        return (own + assets).compactMap { $0 }.min()
+        return (own + assets + self.senders.map(\.nextDeadline)).compactMap { $0 }.min()
     }
 
     /// Whether everything captured so far was acknowledged or kept back, on a connection that stands. A trackable that the
@@ -227,18 +266,26 @@ public struct PublisherStateMachine: Sendable {
 
     /// Whether there is nothing left to wait for before leaving: what the broker still refuses is given up.
     var isReadyToLeave: Bool {
-        if self.hasFailed { return true }
+        if self.hasFailed { return self.isCollisionOver || self.connectionRefusal != nil }
         if self.isReadyForFix { return self.areRecordsOut }
         // Where leave is taken within a time, that is waited for.
         if self.connectionRefusal != nil, self.stop == .finishing(by: nil) { return true }
         return self.session.isAnnounced && self.assets.values.allSatisfy { $0.refusal != nil || $0.failure != nil }
     }
 
+    /// Whether all that another publisher's arrival left is sent: the rest, what was cleared, and the collision itself.
+    private var isCollisionOver: Bool {
+        self.areRecordsOut
+            && self.assets.values.allSatisfy { asset in
+                asset.failure?.code != .takenOver || (asset.isWritten && !asset.spool.owesDeclaration)
+            }
+    }
+
     /// Whether no record is on its way, and none waits that could be.
     var areRecordsOut: Bool {
         !self.sendsByItself
             || self.assets.values.allSatisfy { asset in
-                asset.refusal != nil || asset.failure != nil
+                asset.refusal != nil || (asset.failure != nil && asset.failure?.code != .takenOver)
                     || (asset.spool.isOpen ? asset.spool.isQuiet : asset.spool.unsent <= asset.takenEarly.count)
             }
     }
@@ -273,6 +320,7 @@ public struct PublisherStateMachine: Sendable {
         case .log(let id, let event): actions += self.happened(event, to: id, at: moment)
         case .trip(let id, let mode, let request): actions += self.trip(id, mode, request, at: moment)
         case .sendRecords(let all): actions += self.sendRecords(all: all, at: moment)
+        case .asked(let request, let number): actions += self.asked(request, number, at: moment)
         case .notice(let kind, let detail):
             for id in self.assets.keys { actions += self.tell(kind, detail, of: id, at: moment) }
         case .stop(let deadline): actions += self.stop(by: deadline, at: moment)
@@ -281,6 +329,7 @@ public struct PublisherStateMachine: Sendable {
         actions += self.timersFired(at: moment)
         self.keepDeferral(at: moment)
         actions += self.progress(at: moment)
+        actions += self.answerSenders(at: moment)
         return Self.joined(actions)
     }
 

@@ -151,7 +151,9 @@ struct Device: Sendable {
                 ending.note(reason)
                 self.publisher.finish(within: .zero)
             }
-            if last.values.allSatisfy({ $0 == .failed }) { self.publisher.finish(within: .seconds(2)) }
+            // What another publisher's arrival left unsent is sent first, however long that takes.
+            let limit: Duration? = change.reason?.code == .takenOver ? nil : .seconds(2)
+            if last.values.allSatisfy({ $0 == .failed }) { self.publisher.finish(within: limit) }
         }
     }
 }
