@@ -110,7 +110,8 @@ let package = Package(
         .testTarget(
             name: "TrackingPublisherTests",
             dependencies: [
-                "TrackingCore", "TrackingPublisher", "TrackingRuntime", "TrackingSpool", "TrackingTesting", "TestSupport",
+                "TrackingCore", "TrackingPublisher", "TrackingRuntime", "TrackingSpool", "TrackingTesting",
+                "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(

@@ -33,6 +33,8 @@ struct Device: Sendable {
         self.notifier = notifier
     }
 
+    private enum Part { case told, waited }
+
     /// Runs until the source ends, a signal comes, or going on makes no sense; then the program that is told events is given
     /// a little more time.
     ///
@@ -41,15 +43,20 @@ struct Device: Sendable {
         let ending = Ending()
         // Listening begins before anything runs, so that nothing is missed.
         let events = self.notifier.map { _ in self.publisher.trackingEvents }
-        await withTaskGroup(of: Void.self) { group in
-            if let notifier, let events {
-                group.addTask { await notifier.run(events) { self.publisher.lostTrackingEvents } }
+        await withTaskGroup(of: Part.self) { group in
+            guard let notifier = self.notifier, let events else { return await self.track(ending) }
+            group.addTask {
+                await notifier.run(events) { self.publisher.lostTrackingEvents }
+                return .told
             }
             await self.track(ending)
-            guard self.notifier != nil else { return }
-            group.addTask { try? await Task.sleep(for: Notifier.farewell) }
-            await group.next()
-            group.cancelAll()
+            group.addTask {
+                try? await Task.sleep(for: Notifier.farewell)
+                return .waited
+            }
+            let first = await group.next()
+            // What is left is counted, for which its task must not be cancelled.
+            if first == .waited { notifier.leave() } else { group.cancelAll() }
         }
         if let error = ending.error { throw error }
     }
