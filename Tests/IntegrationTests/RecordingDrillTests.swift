@@ -118,6 +118,8 @@ import TrackingTesting
             proxy.mode = .pass
             let result = try await agent.result(within: .seconds(120))
             #expect(result.code == 0, "\(result.errors.suffix(2000))")
+            // The broker had it when the agent left; the recorder may be behind.
+            try await recorder.wait(for: Self.logged(agent), within: .seconds(120))
             group.cancelAll()
         }
         let contents = recorder.contents
