@@ -18,13 +18,17 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     private let spool: any SpoolStorage
     private let logger: Logger
     private let clock = DeviceClock()
-    private let mailbox = Mailbox<PublisherStateMachine.Event>()
+    let mailbox = Mailbox<PublisherStateMachine.Event>()
     private let stateChanges = Broadcast<TrackableStateChange>(buffer: 1024)
     private let captures = Broadcast<CapturedFix>(buffer: 4096)
     private let resolutionChanges = Broadcast<TrackableResolutionChange>(buffer: 1024)
     private let tripChanges = Broadcast<Trip>(buffer: 256)
     private let sensor = Broadcast<Resolution>(buffer: 1)
     private let connections = Broadcast<Disconnection?>(buffer: 64)
+    let receivedCommands = Broadcast<ReceivedCommand>(buffer: 64)
+    let snapshots = Questions<PublisherSnapshot>()
+    let reports = Questions<Result<Void, TrackingError>>()
+    private let tripRequests = Questions<Result<Trip, TrackingError>>()
     private let shared = Mutex(Shared())
 
     private struct Shared {
@@ -33,10 +37,6 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         var sensor: Resolution?
         var failure: TrackingError?
         var badMessages = 0
-        /// Who waits for the answer to a request, by its number.
-        var requests: [UInt64: CheckedContinuation<Result<Trip, TrackingError>, Never>] = [:]
-        var lastRequest: UInt64 = 0
-        var hasEnded = false
         var warnings = WarningLimit<TrackingError.Code>()
     }
 
@@ -95,18 +95,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     private func request(
         _ event: @Sendable (UInt64) -> PublisherStateMachine.Event
     ) async -> Result<Trip, TrackingError> {
-        await withCheckedContinuation { continuation in
-            let number: UInt64? = self.shared.withLock { shared in
-                guard !shared.hasEnded else { return nil }
-                shared.lastRequest += 1
-                shared.requests[shared.lastRequest] = continuation
-                return shared.lastRequest
-            }
-            guard let number else {
-                return continuation.resume(returning: .failure(TrackingError(.stopped, "the publisher has ended")))
-            }
-            self.mailbox.post(event(number))
-        }
+        await self.tripRequests.ask { self.mailbox.post(event($0)) }
+            ?? .failure(TrackingError(.stopped, "the publisher has ended"))
     }
 
     /// Sends what waits in the log now: one batch of each trackable, or everything.
@@ -181,7 +171,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
 
     private func work(_ contents: SpoolContents) async {
         let log = LogWorker(
-            storage: self.spool, limits: self.limits, logger: self.logger
+            storage: self.spool, limits: self.limits(self.configuration.limits), logger: self.logger
         ) { self.clock.moment.wall }
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
@@ -203,10 +193,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     }
 
     /// Memory has an end where a disk has a user who looks after it.
-    private var limits: SpoolLimits {
-        guard self.spool is InMemorySpool, self.configuration.limits == SpoolLimits() else {
-            return self.configuration.limits
-        }
+    private func limits(_ wanted: SpoolLimits) -> SpoolLimits {
+        guard self.spool is InMemorySpool, wanted == SpoolLimits() else { return wanted }
         return SpoolLimits(maximumCount: 100_000)
     }
 
@@ -221,7 +209,10 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             let moment = self.clock.moment
             let actions = machine.happened(envelope.event, at: moment)
             log.ask(actions.compactMap { if case .log(let id, let action) = $0 { (id, action) } else { nil } })
-            for action in actions { self.perform(action) }
+            for action in actions {
+                if case .limitsChanged(let limits) = action { log.keep(within: self.limits(limits)) }
+                self.perform(action)
+            }
             if let receipt = envelope.receipt {
                 if case .fix = envelope.event { waiting.append(receipt) } else { receipt.resume() }
             }
@@ -243,12 +234,22 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
 
     private func perform(_ action: PublisherStateMachine.Action) {
         switch action {
-        case .log:
+        case .log, .limitsChanged:
             break  // asked together, before anything else
         case .tripChanged(_, let trip):
             self.tripChanges.tell(trip)
         case .answered(let request, let answer):
-            self.shared.withLock { $0.requests.removeValue(forKey: request) }?.resume(returning: answer)
+            self.tripRequests.answer(request, answer)
+        case .reported(let request, let error):
+            self.reports.answer(request, error.map { .failure($0) } ?? .success(()))
+        case .snapshot(let request, let snapshot):
+            self.snapshots.answer(request, snapshot)
+        case .commanded(let command):
+            self.logger.debug(
+                "command", metadata: ["trackable": "\(command.trackable)", "name": "\(command.command.name.rawValue)"])
+            self.receivedCommands.tell(command)
+        case .commandsRefused(let id, let error):
+            self.logger.warning("no commands", metadata: ["trackable": "\(id)", "reason": "\(error)"])
         case .logFailed(let id, let error):
             self.logger.error("records were not logged", metadata: ["trackable": "\(id)", "reason": "\(error)"])
         case .send(let commands):
@@ -292,14 +293,10 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         self.resolutionChanges.finish()
         self.sensor.finish()
         self.tripChanges.finish()
-        let waiting = self.shared.withLock { shared in
-            shared.hasEnded = true
-            defer { shared.requests = [:] }
-            return shared.requests.values
-        }
-        for request in waiting {
-            request.resume(returning: .failure(TrackingError(.stopped, "the publisher has ended")))
-        }
+        self.tripRequests.end()
+        self.snapshots.end()
+        self.reports.end()
+        self.receivedCommands.finish()
         self.connections.finish()
     }
 }

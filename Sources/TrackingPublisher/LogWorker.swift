@@ -14,16 +14,15 @@ struct LogWorker: Sendable {
     }
 
     private let storage: any SpoolStorage
-    private let limits: SpoolLimits
     private let logger: Logger
-    private let queue = Queue()
+    private let queue: Queue
     private let clock: @Sendable () -> UnixTime
 
     init(
         storage: any SpoolStorage, limits: SpoolLimits, logger: Logger, clock: @escaping @Sendable () -> UnixTime
     ) {
         self.storage = storage
-        self.limits = limits
+        self.queue = Queue(limits: limits)
         self.logger = logger
         self.clock = clock
     }
@@ -33,6 +32,9 @@ struct LogWorker: Sendable {
         guard !actions.isEmpty else { return }
         self.queue.add(actions.map { Job(trackable: $0.0, action: $0.1) })
     }
+
+    /// The log is kept within these limits from the next append on.
+    func keep(within limits: SpoolLimits) { self.queue.limits = limits }
 
     /// Nothing more will be asked: ``run(_:)`` returns when all is done.
     func finish() { self.queue.finish() }
@@ -82,7 +84,7 @@ struct LogWorker: Sendable {
             if error?.code == .spoolDamaged { await self.reopen(post) }
             if all.isEmpty { break }
         }
-        if !all.isEmpty, self.limits != SpoolLimits() { await self.trim(post) }
+        if !all.isEmpty, self.queue.limits != SpoolLimits() { await self.trim(post) }
     }
 
     private func perform(_ job: Job, _ post: Post) async {
@@ -123,7 +125,7 @@ struct LogWorker: Sendable {
 
     private func trim(_ post: Post) async {
         do throws(TrackingError) {
-            for part in try await self.storage.trim(to: self.limits, now: self.clock()) {
+            for part in try await self.storage.trim(to: self.queue.limits, now: self.clock()) {
                 post(part.trackable, .dropped(part.stream, part.seqs))
             }
         } catch {
@@ -192,10 +194,18 @@ struct LogWorker: Sendable {
     /// What is asked and not taken up yet.
     private final class Queue: Sendable {
         private let jobs = Mutex<[Job]>([])
+        private let bounds: Mutex<SpoolLimits>
         let signals: AsyncStream<Void>
         private let signal: AsyncStream<Void>.Continuation
 
-        init() {
+        /// What the log may hold.
+        var limits: SpoolLimits {
+            get { self.bounds.withLock { $0 } }
+            set { self.bounds.withLock { $0 = newValue } }
+        }
+
+        init(limits: SpoolLimits) {
+            self.bounds = Mutex(limits)
             (self.signals, self.signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         }
 

@@ -13,7 +13,7 @@ extension PublisherStateMachine {
         var actions = self.resolutionMayHaveChanged(trackable.id)
         if case .offline = self.session.phase { return actions }
         actions.append(self.subscribe(self.filters(trackable.id), .adding(trackable.id)))
-        return actions
+        return actions + self.listenForCommands(on: [trackable.id])
     }
 
     /// A trackable with what the log holds of it.
@@ -55,15 +55,17 @@ extension PublisherStateMachine {
     mutating func remove(_ id: TrackableID, at moment: Moment) -> [Action] {
         guard let asset = self.assets.removeValue(forKey: id) else { return [] }
         self.logs[id] = SpoolContents.Trackable(streams: asset.spool.contents, current: asset.stream)
+        self.kept[Self.tripKey(id)] = asset.trip.encoded(at: moment)
         self.requests[id] = nil
         self.crowded.remove(id)
         for timer: Timer in [.silence(id), .announce(id), .retry(id)] { self.timers.remove(timer) }
         var actions = self.apply(self.presence.forget(id), at: moment)
         if self.session.isAnnounced {
-            let paths = self.filters(id).map { self.configuration.topicRoot.path($0) }
+            let commands: [TopicFilter] = self.configuration.takesCommands ? [.topic(.command(id))] : []
+            let paths = (self.filters(id) + commands).map { self.configuration.topicRoot.path($0) }
             actions.append(.send([.unsubscribe(paths)]))
             // Of a trackable that another publisher owns, what stands is the other's.
-            if asset.failure == nil { actions += self.clear(id) }
+            if asset.failure == nil, self.configuration.isOn { actions += self.clear(id) }
         } else if asset.failure == nil, asset.since != nil {
             self.unclear.insert(id)
         }
@@ -79,18 +81,23 @@ extension PublisherStateMachine {
 
     /// One fix from the source concerns every trackable that is carried.
     mutating func captured(_ fix: Location, raw: Location, at moment: Moment) -> [Action] {
+        guard self.configuration.isOn else { return [] }
         var fix = fix
         if fix.batteryLevel == nil, let battery = self.battery { fix.batteryLevel = battery / 100 }
         guard let outcome = self.capture?.moved(fix, at: moment) else {
-            return Array(self.assets.keys).flatMap { self.captured(fix, shown: fix, raw: raw, of: $0, at: moment) }
+            let actions = Array(self.assets.keys).flatMap {
+                self.captured(fix, shown: fix, raw: raw, of: $0, at: moment)
+            }
+            return actions + self.reported()
         }
         let actions = self.tell(outcome.happenings, at: moment)
         guard let shown = outcome.shown else { return actions }
         let raw = self.capture?.isPaused == true ? nil : self.capture?.zones.hidden(raw)
+        // A fix that was asked for is recorded whatever the filter says.
+        let point = outcome.point ?? (self.reports.isEmpty ? nil : shown)
         return actions
-            + Array(self.assets.keys).flatMap {
-                self.captured(outcome.point, shown: shown, raw: raw, of: $0, at: moment)
-            }
+            + Array(self.assets.keys).flatMap { self.captured(point, shown: shown, raw: raw, of: $0, at: moment) }
+            + self.reported()
     }
 
     /// - Parameters:
@@ -117,9 +124,12 @@ extension PublisherStateMachine {
         if let near = self.assets[id]?.proximity.moved(location, now: moment.now) {
             actions += self.reconsider(id, [.nearChanged(near)])
         }
-        guard let verdict = self.assets[id]?.lane.captured(location, now: moment.now, wallClock: moment.wall) else {
-            return actions
-        }
+        let isAsked = !self.reports.isEmpty
+        self.assets[id]?.lastFix = location
+        guard
+            let verdict = self.assets[id]?.lane.captured(
+                location, isAsked: isAsked, now: moment.now, wallClock: moment.wall)
+        else { return actions }
         return actions + [.captured(id, location, verdict)]
     }
 
@@ -188,9 +198,10 @@ extension PublisherStateMachine {
     }
 
     mutating func sensorMayHaveChanged() -> [Action] {
-        let next = SensorResolution.finest(
+        let inForce = SensorResolution.finest(
             of: self.assets.values.filter { $0.failure == nil }.map(\.funnel.current),
             default: self.configuration.defaultResolution, constant: self.configuration.sensorResolution)
+        let next = self.reports.isEmpty ? inForce : inForce.atOnce
         guard next != self.sensor else { return [] }
         self.sensor = next
         return [.useSensorResolution(next)]
@@ -202,17 +213,30 @@ extension PublisherStateMachine {
     mutating func tell(
         _ kind: TrackingEvent.Kind, _ detail: [String: TrackingEvent.DetailValue], of id: TrackableID, at moment: Moment
     ) -> [Action] {
-        guard let seq = self.assets[id]?.nextSeq(), let asset = self.assets[id] else { return [] }
-        let event = TrackingEvent(
-            id: UUIDText.random(using: &self.random), stream: asset.stream, seq: seq, time: moment.wall, kind: kind,
-            detail: detail, location: asset.lane.last?.location)
+        guard let event = self.event(kind, detail, of: id, at: moment) else { return [] }
         self.unsentEvents.append(event)
         self.unsentOwners.append(id)
         if self.unsentEvents.count > Self.maximumUnsentEvents {
             self.unsentEvents.removeFirst()
             self.unsentOwners.removeFirst()
         }
-        let payload = MessageCodec.encode(event)
-        return self.append(SpoolRecord(seq: seq, time: event.time, kind: .event, payload: payload), of: id)
+        return self.append(event.record, of: id)
+    }
+
+    /// An event with the next number of its stream.
+    mutating func event(
+        _ kind: TrackingEvent.Kind, _ detail: [String: TrackingEvent.DetailValue], of id: TrackableID, at moment: Moment
+    ) -> TrackingEvent? {
+        guard let seq = self.assets[id]?.nextSeq(), let asset = self.assets[id] else { return nil }
+        return TrackingEvent(
+            id: UUIDText.random(using: &self.random), stream: asset.stream, seq: seq, time: moment.wall, kind: kind,
+            detail: detail, location: asset.lane.last?.location)
+    }
+}
+
+extension TrackingEvent {
+    /// The event as a record of its stream.
+    var record: SpoolRecord {
+        SpoolRecord(seq: self.seq, time: self.time, kind: .event, payload: MessageCodec.encode(self))
     }
 }

@@ -24,6 +24,14 @@ public struct PublisherStateMachine: Sendable {
         case trip(TrackableID, TripMode?, request: UInt64)
         /// Send what waits in the log: one batch of each trackable, or everything.
         case sendRecords(all: Bool)
+        /// Take one fix and tell it, whatever the resolution in force; answered under this number.
+        case report(request: UInt64)
+        /// Tell how things stand; answered under this number.
+        case snapshot(request: UInt64)
+        /// The caller chose otherwise: what of it may change while it runs comes into force.
+        case configure(PublisherConfiguration)
+        /// A command from the broker was carried out, or was not: this is to be answered.
+        case answer(CommandAnswer, to: ReceivedCommand)
         /// Something to tell everyone about, for every trackable.
         case notice(TrackingEvent.Kind, [String: TrackingEvent.DetailValue])
         /// No more is to come: send what waits, take leave and close; not later than `by`, where one is given.
@@ -78,6 +86,16 @@ public struct PublisherStateMachine: Sendable {
         case tripChanged(TrackableID, Trip)
         /// Tell the caller what came of a request.
         case answered(request: UInt64, Result<Trip, TrackingError>)
+        /// Tell the caller: the fix that was asked for was taken, or why it was not.
+        case reported(request: UInt64, TrackingError?)
+        /// Tell the caller how things stand.
+        case snapshot(request: UInt64, PublisherSnapshot)
+        /// Carry out this command, and tell `answer`.
+        case commanded(ReceivedCommand)
+        /// Tell the operator: no commands come for this trackable, because the broker refuses them.
+        case commandsRefused(TrackableID, TrackingError)
+        /// Keep the log within these limits from now on.
+        case limitsChanged(SpoolLimits)
         /// Tell the operator: records could not be written to the log.
         case logFailed(TrackableID, TrackingError)
         /// Tell the caller: a fix was captured, and what became of it.
@@ -107,6 +125,8 @@ public struct PublisherStateMachine: Sendable {
         case history(TrackableID)
         case presence(TrackableID)
         case resolution(TrackableID)
+        /// The command topics of these trackables, in this order.
+        case commands([TrackableID])
         case other
     }
 
@@ -114,10 +134,12 @@ public struct PublisherStateMachine: Sendable {
         case silence(TrackableID)
         case announce(TrackableID)
         case retry(TrackableID)
+        /// Nobody waits any longer for the fix that was asked for.
+        case report
         case leave
     }
 
-    let configuration: PublisherConfiguration
+    var configuration: PublisherConfiguration
     let policy: any ResolutionPolicy
     var random: SplitMix64
     var session: SessionStateMachine
@@ -132,7 +154,13 @@ public struct PublisherStateMachine: Sendable {
     /// What the log holds of trackables that are not carried.
     var logs: [TrackableID: SpoolContents.Trackable]
     /// The publisher's own values, as the log kept them.
-    let kept: [String: [UInt8]]
+    var kept: [String: [UInt8]]
+    /// Which commands are carried out.
+    var gate: CommandGate
+    /// Who asked for a fix now and has none yet.
+    var reports: [UInt64] = []
+    /// The connection, for those who ask.
+    var link = PublisherSnapshot.Link()
     var capture: CaptureStateMachine?
     var lowBattery: LowBatteryDetector?
     var outstanding: [TransportToken: Purpose] = [:]
@@ -183,6 +211,7 @@ public struct PublisherStateMachine: Sendable {
         self.configuration = configuration
         self.logs = logs
         self.kept = kept
+        self.gate = CommandGate(keeping: kept[Self.commandsKey])
         self.capture = configuration.capture
         self.lowBattery = configuration.lowBattery
         self.policy = policy
@@ -204,7 +233,8 @@ public struct PublisherStateMachine: Sendable {
     /// Whether everything captured so far was acknowledged or kept back, on a connection that stands. A trackable that the
     /// broker refuses does not hold up the others.
     public var isReadyForFix: Bool {
-        // Where nothing goes by itself, what is in the log is taken care of.
+        // Where nothing goes by itself, or at all, what is in the log is taken care of.
+        if !self.configuration.isOn { return self.assets.values.allSatisfy(\.isWritten) }
         if self.configuration.recording.batchWindow == nil { return self.assets.values.allSatisfy(\.isWritten) }
         let open = self.assets.values.filter { $0.refusal == nil }
         return self.session.isAnnounced && (!open.isEmpty || self.assets.isEmpty)
@@ -221,7 +251,7 @@ public struct PublisherStateMachine: Sendable {
     /// Whether there is nothing left to wait for before leaving: what the broker still refuses is given up.
     var isReadyToLeave: Bool {
         if self.hasFailed { return true }
-        if self.isReadyForFix { return self.areRecordsOut }
+        if self.isReadyForFix { return self.areRecordsOut || !self.configuration.isOn }
         // Where leave is taken within a time, that is waited for.
         if self.connectionRefusal != nil, self.stop == .finishing(by: nil) { return true }
         return self.session.isAnnounced && self.assets.values.allSatisfy { $0.refusal != nil || $0.failure != nil }
@@ -262,6 +292,10 @@ public struct PublisherStateMachine: Sendable {
         case .log(let id, let event): actions += self.happened(event, to: id, at: moment)
         case .trip(let id, let mode, let request): actions += self.trip(id, mode, request, at: moment)
         case .sendRecords(let all): actions += self.sendRecords(all: all, at: moment)
+        case .report(let request): actions += self.report(request, at: moment)
+        case .snapshot(let request): actions.append(.snapshot(request: request, self.snapshot(at: moment)))
+        case .configure(let configuration): actions += self.configure(configuration, at: moment)
+        case .answer(let answer, let command): actions += self.answer(answer, to: command, at: moment)
         case .notice(let kind, let detail):
             for id in self.assets.keys { actions += self.tell(kind, detail, of: id, at: moment) }
         case .stop(let deadline): actions += self.stop(by: deadline, at: moment)
