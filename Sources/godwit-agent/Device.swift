@@ -1,5 +1,6 @@
 import GodwitOptions
 import Logging
+import TrackingControl
 import TrackingCore
 import TrackingMQTT
 import TrackingPublisher
@@ -7,6 +8,9 @@ import TrackingPublisher
 /// Joins the publisher with the device's sources and battery, and ends them together.
 struct Device: Sendable {
     let publisher: AssetPublisher<MQTTTransport>
+    /// Who the publisher is to the broker.
+    let identity: Identity
+    let power: Power
     let sources: SourceRunner
     /// Whether a recording is read faster than it was made: nothing of it may be passed over.
     let isBulkRead: Bool
@@ -17,32 +21,35 @@ struct Device: Sendable {
 
     private let logger = Logger(label: "godwit.agent")
 
-    init(
-        publisher: AssetPublisher<MQTTTransport>, sources: SourceRunner, isBulkRead: Bool,
-        battery: (any BatterySource)?, failsFast: Bool, wireless: WirelessNetwork?
-    ) {
+    /// A device as the options say.
+    ///
+    /// - Throws: What the rules of sources and batteries say.
+    init(publisher: AssetPublisher<MQTTTransport>, identity: Identity, power: Power, run: Run) throws {
         self.publisher = publisher
-        self.sources = sources
-        self.isBulkRead = isBulkRead
-        self.battery = battery
-        self.failsFast = failsFast
-        self.wireless = wireless
+        self.identity = identity
+        self.power = power
+        let pace = try ReplayPace.parse(run.speed)
+        self.sources = SourceRunner(try run.source.map { try SourceSpecification.parse($0).makeSource(pace: pace) })
+        self.isBulkRead = pace == .maximum
+        self.battery = try BatterySpecification.parse(run.battery).makeSource()
+        self.failsFast = run.broker.failFast
+        self.wireless = run.capture.wifi ? WirelessNetwork() : nil
     }
 
-    /// Runs until the source ends, a signal comes, or going on makes no sense.
+    /// Runs until the source ends, a shutdown is asked for, or going on makes no sense.
     ///
     /// - Throws: What ended it, where that is not an orderly end.
-    func run() async throws {
+    func run(_ dispatcher: ControlDispatcher) async throws {
         let ending = Ending()
         // Listening begins before anything runs, so that nothing is missed.
         let connections = self.publisher.connectionChanges
         let resolutions = self.publisher.sensorResolutions
         let states = self.publisher.states
+        let commands = self.publisher.commands
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
-                do throws(TrackingError) {
-                    try await self.readSources()
-                    self.publisher.finish()
+                do {
+                    if try await self.readWhileOn() { self.publisher.finish() }
                 } catch {
                     ending.note(error)
                     self.publisher.finish(within: .seconds(5))
@@ -56,10 +63,32 @@ struct Device: Sendable {
                 self.publisher.finish(within: .zero)
             }
             group.addTask { await self.watch(states, ending) }
-            do { try await Program.run(self.publisher) } catch { ending.note(error) }
+            group.addTask { await RemoteCommands(self.publisher, dispatcher).run(commands) }
+            do { try await self.publisher.run() } catch { ending.note(error) }
             group.cancelAll()
         }
         if let error = ending.error { throw error }
+    }
+
+    /// Reads the sources whenever the agent is on, until they end by themselves: then, and only then, the answer is `true`.
+    private func readWhileOn() async throws -> Bool {
+        while !Task.isCancelled {
+            await self.power.wait(untilOn: true)
+            let haveEnded = try await withThrowingTaskGroup(of: Bool.self) { group in
+                group.addTask {
+                    try await self.readSources()
+                    return !Task.isCancelled
+                }
+                group.addTask {
+                    await self.power.wait(untilOn: false)
+                    return false
+                }
+                defer { group.cancelAll() }
+                return try await group.next() ?? false
+            }
+            if haveEnded { return true }
+        }
+        return false
     }
 
     private func readSources() async throws(TrackingError) {
@@ -132,7 +161,8 @@ struct Device: Sendable {
                 ending.note(reason)
                 self.publisher.finish(within: .zero)
             }
-            if last.values.allSatisfy({ $0 == .failed }) { self.publisher.finish(within: .seconds(2)) }
+            last = last.filter { self.publisher.state(of: $0.key) != nil }
+            if !last.isEmpty, last.values.allSatisfy({ $0 == .failed }) { self.publisher.finish(within: .seconds(2)) }
         }
     }
 }

@@ -37,6 +37,7 @@ import Testing
             ("significant-change", "only"), ("activity", "fitness"), ("pause", "on"), ("pause-radius", "30"),
             ("pause-after", "60"), ("visits", nil), ("zone", "home,52,-8,100"), ("mock", "reject"),
             ("low-battery", "15"), ("automatic-trips", "car"), ("tracking-stats", nil), ("wifi", nil),
+            ("socket", "/run/me.sock"), ("metrics-file", "/var/lib/godwit.prom"), ("allow-commands", nil),
         ])
 
     static let watch = Self.rows(

@@ -200,6 +200,13 @@ struct PublisherConversation {
         case .tripChanged(let id, let trip): return ["trip \(id) \(trip.state.rawValue) \(Int(trip.distance)) m"]
         case .answered(_, .success(let trip)): return ["answer \(trip.state.rawValue)"]
         case .answered(_, .failure(let error)): return ["answer \(error.code)"]
+        case .reported(_, let error): return ["reported" + (error.map { " (\($0.code))" } ?? "")]
+        case .snapshot(_, let snapshot):
+            return ["snapshot \(snapshot.trackables.map { "\($0.id) \($0.state.rawValue)" })"]
+        case .commanded(let received):
+            return ["\(received.command.name.rawValue) on \(received.trackable), answer to \(received.responseTopic ?? "-")"]
+        case .commandsRefused(let id, let error): return ["no commands of \(id) (\(error.code))"]
+        case .limitsChanged(let limits): return ["limits \(limits.maximumCount ?? 0)"]
         case .logFailed(let id, let error): return ["\(id) not logged (\(error.code))"]
         case .send(let commands): return commands.map { self.text($0) }
         case .useSensorResolution(let resolution): return ["sensor \(Self.text(resolution))"]

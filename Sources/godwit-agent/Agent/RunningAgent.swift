@@ -1,0 +1,298 @@
+import ArgumentParser
+import FoundationEssentials
+import GodwitOptions
+import Logging
+import ServiceLifecycle
+import TrackingControl
+import TrackingCore
+import TrackingMQTT
+import TrackingPublisher
+
+/// The agent as it runs: carries out a plan, and changes it while it does.
+///
+/// A plan that names another broker or user ends the connection and begins a new one; everything else is told to the
+/// publisher that runs. What is changed is kept before it is done, so that it lasts over a restart.
+actor RunningAgent: Service {
+    private(set) var plan: AgentPlan
+    private let file: SettingsFile
+    private let storage: any SpoolStorage
+    private let controls: ControlOptions
+    private let power: Power
+    private let logger = Logger(label: "godwit.agent")
+    /// What runs; `nil` before, after and between.
+    private var device: Device?
+    /// Whether the plan asks for another connection than the one that runs.
+    private var isRenewing = false
+
+    /// - Parameter given: The options of `run`.
+    /// - Throws: `ValidationError`, `TrackingError`.
+    init(given: OptionValues) throws {
+        let first = try AgentPlan(given: given)
+        self.storage = try first.run.recording.storage(for: first.trackables)
+        self.file = SettingsFile(path: try first.run.recording.settingsPath(for: first.trackables))
+        self.controls = first.run.controls
+        do {
+            self.plan = try AgentPlan(given: given, kept: self.file.read(self.logger))
+        } catch {
+            self.logger.error(
+                "what was changed while the agent ran does not fit what is given any more",
+                metadata: ["reason": "\(error)"])
+            self.plan = first
+        }
+        self.power = Power(isOn: self.plan.settings.isOn)
+    }
+
+    /// Runs until the source ends, a signal comes, or going on makes no sense.
+    ///
+    /// - Throws: What ended it, where that is not an orderly end.
+    func run() async throws {
+        let service = ControlService(self, options: self.controls)
+        let (signs, started) = AsyncStream.makeStream(of: Void.self)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                defer { started.finish() }
+                try await cancelWhenGracefulShutdown { try await service.run { started.yield() } }
+            }
+            // A socket that cannot be used is no agent at all: said before anything is told to anyone.
+            var isListening = false
+            for await _ in signs {
+                isListening = true
+                break
+            }
+            guard isListening else { return try await group.waitForAll() }
+            defer { group.cancelAll() }
+            try await self.live()
+        }
+    }
+
+    private func live() async throws {
+        while true {
+            self.isRenewing = false
+            let device = try self.makeDevice()
+            self.device = device
+            defer { self.device = nil }
+            try await device.run(ControlDispatcher(self))
+            guard self.isRenewing, !Task.isShuttingDownGracefully, !Task.isCancelled else { return }
+        }
+    }
+
+    private func makeDevice() throws -> Device {
+        let run = self.plan.run
+        let identity = try run.broker.identity()
+        let configuration = try self.plan.configuration(for: identity)
+        let publisher = AssetPublisher(
+            configuration: configuration, transport: try run.broker.transport(for: configuration), spool: self.storage)
+        for trackable in self.plan.trackables { publisher.add(trackable) }
+        return try Device(publisher: publisher, identity: identity, power: self.power, run: run)
+    }
+
+    /// What runs.
+    ///
+    /// - Throws: `failed` while nothing does.
+    private func running() throws(CommandFailure) -> Device {
+        guard let device = self.device else {
+            throw CommandFailure(.failed, "the agent is starting or ending; try again")
+        }
+        return device
+    }
+
+    /// What runs and may send.
+    ///
+    /// - Throws: `isOff`, `failed`.
+    private func runningOn() throws(CommandFailure) -> AssetPublisher<MQTTTransport> {
+        let device = try self.running()
+        guard self.plan.settings.isOn else { throw CommandFailure(.isOff, "the agent is off; switch it on first") }
+        return device.publisher
+    }
+
+    // MARK: - Changing the plan
+
+    /// Makes a plan, in the words of commands.
+    private func planned(_ make: (AgentPlan) throws -> AgentPlan) throws(CommandFailure) -> AgentPlan {
+        do {
+            return try make(self.plan)
+        } catch let failure as CommandFailure {
+            throw failure
+        } catch let error as TrackingError {
+            throw CommandFailure(error)
+        } catch {
+            throw CommandFailure(.invalidArguments, Run.message(for: error))
+        }
+    }
+
+    /// Keeps a plan and carries it out; nothing has changed where this throws.
+    private func adopt(_ next: AgentPlan) async throws(CommandFailure) {
+        let device = try self.running()
+        do throws(TrackingError) { try self.file.write(next.settings) } catch { throw CommandFailure(error) }
+        let last = self.plan
+        self.plan = next
+        // What is off first: no fix is taken that would be told.
+        if !next.settings.isOn { self.power.isOn = false }
+        if let configuration = try? next.configuration(for: device.identity) {
+            await device.publisher.configure(configuration)
+        }
+        Self.carry(next.trackables, insteadOf: last.trackables, device.publisher)
+        if next.settings.isOn { self.power.isOn = true }
+    }
+
+    private static func carry(
+        _ next: [Trackable], insteadOf last: [Trackable], _ publisher: AssetPublisher<MQTTTransport>
+    ) {
+        let before = Dictionary(last.map { ($0.id, $0) }) { first, _ in first }
+        let after = Set(next.map(\.id))
+        for trackable in last where !after.contains(trackable.id) { publisher.remove(trackable.id) }
+        for trackable in next {
+            if before[trackable.id] == nil {
+                publisher.add(trackable)
+            } else if before[trackable.id] != trackable {
+                publisher.change(trackable)
+            }
+        }
+    }
+}
+
+extension RunningAgent: AgentControl {
+    func status() async -> AgentStatus {
+        let publisher = self.device?.publisher
+        let snapshot = await publisher?.snapshot()
+        return AgentStatus(self.plan, snapshot, now: TimeText.now)
+    }
+
+    func setOn(_ isOn: Bool) async throws(CommandFailure) {
+        try await self.adopt(try self.planned { try $0.switched(isOn: isOn) })
+        self.logger.info("switched", metadata: ["on": "\(isOn)"])
+    }
+
+    func report() async throws(CommandFailure) {
+        let publisher = try self.runningOn()
+        do throws(TrackingError) { try await publisher.report() } catch { throw CommandFailure(error) }
+    }
+
+    // MARK: - Sending
+
+    func sendNow() async throws(CommandFailure) -> Int { throw Self.notReady }
+    func flush(_ progress: ControlProgress) async throws(CommandFailure) -> Int { throw Self.notReady }
+    func queue(limit: Int) async throws(CommandFailure) -> [SpoolEntry] { throw Self.notReady }
+    nonisolated func exportQueue(_ each: (SpoolEntry) async throws -> Void) async throws { throw Self.notReady }
+    func purgeQueue() async throws(CommandFailure) -> Int { throw Self.notReady }
+    func quarantine(limit: Int) async throws(CommandFailure) -> [QuarantinedRecord] { throw Self.notReady }
+    func retryQuarantined(_ names: [RecordName]?) async throws(CommandFailure) -> Int { throw Self.notReady }
+    func dropQuarantined(_ names: [RecordName]?) async throws(CommandFailure) -> Int { throw Self.notReady }
+    func bind(
+        _ id: TrackableID, unsent: UnsentPoints, _ progress: ControlProgress
+    ) async throws(CommandFailure) { throw Self.notReady }
+
+    private static let notReady = CommandFailure(.failed, "not ready")
+
+    // MARK: - Trips
+
+    func startTrip(mode: String?, of trackable: TrackableID?) async throws(CommandFailure) -> Trip {
+        let publisher = try self.runningOn()
+        let id = try self.carriedOne(trackable)
+        do throws(TrackingError) {
+            let mode = if let mode { try TripMode(mode) } else { try self.plan.tripMode }
+            return try await publisher.startTrip(mode, of: id)
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    func stopTrip(of trackable: TrackableID?) async throws(CommandFailure) -> Trip {
+        let publisher = try self.runningOn()
+        let id = try self.carriedOne(trackable)
+        do throws(TrackingError) { return try await publisher.stopTrip(of: id) } catch { throw CommandFailure(error) }
+    }
+
+    /// The trackable that is meant: the one named, or the only one.
+    private func carriedOne(_ id: TrackableID?) throws(CommandFailure) -> TrackableID {
+        let carried = self.plan.trackables.map(\.id)
+        if let id {
+            guard carried.contains(id) else { throw Self.unknown(id) }
+            return id
+        }
+        guard carried.count == 1 else {
+            throw CommandFailure(.invalidArguments, "\(carried.count) trackables are carried: name one of them")
+        }
+        return carried[0]
+    }
+
+    private static func unknown(_ id: TrackableID) -> CommandFailure {
+        CommandFailure(.unknownTrackable, "the agent does not carry '\(id)'")
+    }
+
+    // MARK: - What is carried
+
+    func track(_ id: TrackableID, destination: Coordinate?, isOnly: Bool) async throws(CommandFailure) {
+        var carried = self.plan.carried
+        if isOnly { carried.removeAll { $0.id != id } }
+        if let place = carried.firstIndex(where: { $0.id == id }) {
+            if let destination { carried[place].destination = destination }
+        } else {
+            carried.append(.init(id: id, destination: destination))
+        }
+        try await self.adopt(try self.planned { try $0.carrying(carried) })
+    }
+
+    func remove(_ id: TrackableID) async throws(CommandFailure) {
+        let carried = self.plan.carried
+        guard carried.contains(where: { $0.id == id }) else { throw Self.unknown(id) }
+        try await self.adopt(try self.planned { try $0.carrying(carried.filter { $0.id != id }) })
+    }
+
+    func setDestination(_ destination: Coordinate?, of id: TrackableID) async throws(CommandFailure) {
+        try await self.adopt(try self.planned { try $0.going(id, to: destination) })
+    }
+
+    // MARK: - Settings
+
+    func configure(
+        _ settings: [String: String], isFromAfar: Bool
+    ) async throws(CommandFailure) -> [SettingChange] {
+        let values = try LiveSettings.values(settings, of: self.plan.options, isFromAfar: isFromAfar)
+        let destination = try settings["destination"].map { (text) throws(CommandFailure) in
+            (id: try self.carriedOne(nil), place: try LiveSettings.destination(text))
+        }
+        let last = self.plan
+        let next = try self.planned { plan in
+            let moved = try destination.map { try plan.going($0.id, to: $0.place) } ?? plan
+            return try moved.setting(values)
+        }
+        try await self.adopt(next)
+        var changes = LiveSettings.changes(of: values.keys, from: last.options, to: next.options)
+        if last.carried != next.carried { changes.append(.init(key: "destination", before: nil, after: nil)) }
+        return changes
+    }
+
+    func setUp(_ request: SetupRequest, isTrial: Bool) async throws(CommandFailure) -> [SettingChange] {
+        let setup = try SetupPlan(request, for: self.plan)
+        guard !isTrial, !setup.changes.isEmpty else { return setup.changes }
+        var values = setup.values
+        let current = self.plan.options["password-file"]?.first
+        do throws(TrackingError) {
+            if let password = setup.password {
+                values["password-file"] = [try self.file.write(password: password, besides: current)]
+            }
+        } catch {
+            throw CommandFailure(error)
+        }
+        do throws(CommandFailure) {
+            let next = try self.planned { plan in
+                let carried = setup.trackable.map { [AgentSettings.Carried(id: $0)] }
+                let next = try (carried.map { try plan.carrying($0) } ?? plan).setting(values)
+                // Whatever is wrong with it is found out before anything is given up for it.
+                _ = try next.run.broker.transport(for: next.configuration(for: next.run.broker.identity()))
+                return next
+            }
+            try await self.adopt(next)
+        } catch {
+            self.file.removePasswords(except: current)
+            throw error
+        }
+        self.file.removePasswords(except: self.plan.options["password-file"]?.first)
+        if setup.isNewConnection {
+            self.isRenewing = true
+            self.device?.publisher.finish(within: .milliseconds(2_500))
+        }
+        return setup.changes
+    }
+}
