@@ -93,7 +93,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "TrackingPublisherTests",
-            dependencies: ["TrackingCore", "TrackingPublisher", "TrackingRuntime", "TrackingTesting"],
+            dependencies: ["TrackingCore", "TrackingPublisher", "TrackingRuntime", "TrackingSpool", "TrackingTesting"],
             swiftSettings: settings),
         .testTarget(
             name: "TrackingControlTests", dependencies: ["TrackingCore", "TrackingControl", "TestSupport"],

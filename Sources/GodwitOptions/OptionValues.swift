@@ -15,7 +15,8 @@ public struct OptionValues: Hashable, Sendable {
             guard let name = LayeredArguments.name(argument), let option = self.options[name] else { continue }
             let equals = argument.firstIndex(of: "=")
             let value =
-                option.isFlag ? "true" : equals.map { String(argument[argument.index(after: $0)...]) } ?? rest.popFirst()
+                option.isFlag
+                ? "true" : equals.map { String(argument[argument.index(after: $0)...]) } ?? rest.popFirst()
             guard let value else { continue }
             self.values[name] = option.isRepeating ? (self.values[name] ?? []) + [value] : [value]
         }

@@ -17,7 +17,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     private let policy: any ResolutionPolicy
     private let spool: any SpoolStorage
     private let logger: Logger
-    private let clock = DeviceClock()
+    private let clock: DeviceClock
+    let log: LogWorker
     let mailbox = Mailbox<PublisherStateMachine.Event>()
     private let stateChanges = Broadcast<TrackableStateChange>(buffer: 1024)
     private let captures = Broadcast<CapturedFix>(buffer: 4096)
@@ -26,17 +27,26 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     private let sensor = Broadcast<Resolution>(buffer: 1)
     private let connections = Broadcast<Disconnection?>(buffer: 64)
     let receivedCommands = Broadcast<ReceivedCommand>(buffer: 64)
-    let snapshots = Questions<PublisherSnapshot>()
-    let reports = Questions<Result<Void, TrackingError>>()
-    private let tripRequests = Questions<Result<Trip, TrackingError>>()
-    private let shared = Mutex(Shared())
+    let shared = Mutex(Shared())
 
-    private struct Shared {
+    typealias Answer = PublisherStateMachine.Answer
+
+    /// What is said about a request.
+    enum Reply: Sendable {
+        case progressed(done: Int, total: Int)
+        case answered(Result<Answer, TrackingError>)
+    }
+
+    struct Shared {
         var active: TrackableID?
         var states: [TrackableID: PublisherState] = [:]
         var sensor: Resolution?
         var failure: TrackingError?
         var badMessages = 0
+        /// Who waits for the answer to a request, by its number.
+        var requests: [UInt64: @Sendable (Reply) -> Void] = [:]
+        var lastRequest: UInt64 = 0
+        var hasEnded = false
         var warnings = WarningLimit<TrackingError.Code>()
     }
 
@@ -56,6 +66,11 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         self.spool = spool
         self.policy = policy
         self.logger = logger
+        let clock = DeviceClock()
+        self.clock = clock
+        self.log = LogWorker(
+            storage: spool, limits: Self.limits(configuration.limits, spool), logger: logger
+        ) { clock.moment.wall }
     }
 
     // MARK: - What is carried
@@ -82,21 +97,50 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     ///
     /// - Throws: `tripUnderWay` when there is one already; `invalidName` when the trackable is not carried; `stopped`.
     public func startTrip(_ mode: TripMode, of id: TrackableID) async throws(TrackingError) -> Trip {
-        try await self.request { .trip(id, mode, request: $0) }.get()
+        try await self.trip { .trip(id, mode, request: $0) }
     }
 
     /// Ends the trip of a trackable.
     ///
     /// - Throws: `noTrip` when there is none; `invalidName` when the trackable is not carried; `stopped`.
     public func stopTrip(of id: TrackableID) async throws(TrackingError) -> Trip {
-        try await self.request { .trip(id, nil, request: $0) }.get()
+        try await self.trip { .trip(id, nil, request: $0) }
     }
 
-    private func request(
+    private func trip(
         _ event: @Sendable (UInt64) -> PublisherStateMachine.Event
-    ) async -> Result<Trip, TrackingError> {
-        await self.tripRequests.ask { self.mailbox.post(event($0)) }
-            ?? .failure(TrackingError(.stopped, "the publisher has ended"))
+    ) async throws(TrackingError) -> Trip {
+        guard case .trip(let trip) = try await self.request(event).get() else {
+            throw TrackingError(.stopped, "the publisher gave no answer")
+        }
+        return trip
+    }
+
+    /// Asks the decider, under a number, and waits for the answer.
+    func request(
+        _ event: @Sendable (UInt64) -> PublisherStateMachine.Event
+    ) async -> Result<Answer, TrackingError> {
+        await withCheckedContinuation { continuation in
+            self.request(event) { reply in
+                if case .answered(let result) = reply { continuation.resume(returning: result) }
+            }
+        }
+    }
+
+    /// Asks the decider, under a number; `reply` hears of it until the answer has come.
+    func request(
+        _ event: @Sendable (UInt64) -> PublisherStateMachine.Event, _ reply: @escaping @Sendable (Reply) -> Void
+    ) {
+        let number: UInt64? = self.shared.withLock { shared in
+            guard !shared.hasEnded else { return nil }
+            shared.lastRequest += 1
+            shared.requests[shared.lastRequest] = reply
+            return shared.lastRequest
+        }
+        guard let number else {
+            return reply(.answered(.failure(TrackingError(.stopped, "the publisher has ended"))))
+        }
+        self.mailbox.post(event(number))
     }
 
     /// Sends what waits in the log now: one batch of each trackable, or everything.
@@ -170,12 +214,9 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     }
 
     private func work(_ contents: SpoolContents) async {
-        let log = LogWorker(
-            storage: self.spool, limits: self.limits(self.configuration.limits), logger: self.logger
-        ) { self.clock.moment.wall }
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
-                group.addTask { await log.run { self.mailbox.post(.log($0, $1)) } }
+                group.addTask { await self.log.run { self.mailbox.post(.log($0, $1)) } }
                 group.addTask { await self.transport.run() }
                 group.addTask {
                     for await events in self.transport.events {
@@ -183,8 +224,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
                     }
                     self.mailbox.post(.stop(by: self.clock.moment.now))
                 }
-                await self.decide(&group, contents, log)
-                log.finish()
+                await self.decide(&group, contents)
+                self.log.finish()
                 group.cancelAll()
             }
         } onGracefulShutdown: {
@@ -193,13 +234,13 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     }
 
     /// Memory has an end where a disk has a user who looks after it.
-    private func limits(_ wanted: SpoolLimits) -> SpoolLimits {
-        guard self.spool is InMemorySpool, wanted == SpoolLimits() else { return wanted }
+    private static func limits(_ wanted: SpoolLimits, _ spool: any SpoolStorage) -> SpoolLimits {
+        guard spool is InMemorySpool, wanted == SpoolLimits() else { return wanted }
         return SpoolLimits(maximumCount: 100_000)
     }
 
     /// The machine is a local variable: nobody else can touch it.
-    private func decide(_ group: inout DiscardingTaskGroup, _ contents: SpoolContents, _ log: LogWorker) async {
+    private func decide(_ group: inout DiscardingTaskGroup, _ contents: SpoolContents) async {
         var machine = PublisherStateMachine(
             configuration: self.configuration, policy: self.policy, logs: contents.trackables,
             kept: contents.state, seed: UInt64.random(in: .min ... .max))
@@ -208,9 +249,9 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         for await envelope in self.mailbox.envelopes {
             let moment = self.clock.moment
             let actions = machine.happened(envelope.event, at: moment)
-            log.ask(actions.compactMap { if case .log(let id, let action) = $0 { (id, action) } else { nil } })
+            self.log.ask(actions.compactMap { if case .log(let id, let action) = $0 { (id, action) } else { nil } })
             for action in actions {
-                if case .limitsChanged(let limits) = action { log.keep(within: self.limits(limits)) }
+                if case .limitsChanged(let limits) = action { self.log.keep(within: Self.limits(limits, self.spool)) }
                 self.perform(action)
             }
             if let receipt = envelope.receipt {
@@ -239,11 +280,9 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         case .tripChanged(_, let trip):
             self.tripChanges.tell(trip)
         case .answered(let request, let answer):
-            self.tripRequests.answer(request, answer)
-        case .reported(let request, let error):
-            self.reports.answer(request, error.map { .failure($0) } ?? .success(()))
-        case .snapshot(let request, let snapshot):
-            self.snapshots.answer(request, snapshot)
+            self.shared.withLock { $0.requests.removeValue(forKey: request) }?(.answered(answer))
+        case .progressed(let request, let done, let total):
+            self.shared.withLock { $0.requests[request] }?(.progressed(done: done, total: total))
         case .commanded(let command):
             self.logger.debug(
                 "command", metadata: ["trackable": "\(command.trackable)", "name": "\(command.command.name.rawValue)"])
@@ -252,6 +291,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             self.logger.warning("no commands", metadata: ["trackable": "\(id)", "reason": "\(error)"])
         case .logFailed(let id, let error):
             self.logger.error("records were not logged", metadata: ["trackable": "\(id)", "reason": "\(error)"])
+        case .recordsRefused(let id, let error):
+            self.logger.warning("records are refused", metadata: ["trackable": "\(id)", "reason": "\(error)"])
         case .send(let commands):
             self.transport.send(commands)
         case .useSensorResolution(let resolution):
@@ -293,10 +334,15 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         self.resolutionChanges.finish()
         self.sensor.finish()
         self.tripChanges.finish()
-        self.tripRequests.end()
-        self.snapshots.end()
-        self.reports.end()
         self.receivedCommands.finish()
+        let waiting = self.shared.withLock { shared in
+            shared.hasEnded = true
+            defer { shared.requests = [:] }
+            return shared.requests.values
+        }
+        for request in waiting {
+            request(.answered(.failure(TrackingError(.stopped, "the publisher has ended"))))
+        }
         self.connections.finish()
     }
 }

@@ -8,9 +8,10 @@ import TrackingCore
 struct LogWorker: Sendable {
     typealias Post = @Sendable (TrackableID, PublisherStateMachine.LogEvent) -> Void
 
-    private struct Job: Sendable {
-        let trackable: TrackableID
-        let action: PublisherStateMachine.LogAction
+    private enum Job: Sendable {
+        case action(TrackableID, PublisherStateMachine.LogAction)
+        /// Answered by itself; what is returned is an error of the storage.
+        case question(@Sendable (any SpoolStorage) async -> TrackingError?)
     }
 
     private let storage: any SpoolStorage
@@ -30,7 +31,30 @@ struct LogWorker: Sendable {
     /// Asks for these; returns at once. What is asked for together is written together.
     func ask(_ actions: [(TrackableID, PublisherStateMachine.LogAction)]) {
         guard !actions.isEmpty else { return }
-        self.queue.add(actions.map { Job(trackable: $0.0, action: $0.1) })
+        self.queue.add(actions.map { .action($0.0, $0.1) })
+    }
+
+    /// Asks the storage something, behind everything that was asked before.
+    ///
+    /// - Throws: `stopped` when the worker has ended; what the question throws.
+    func inquire<Value: Sendable>(
+        _ question: @escaping @Sendable (any SpoolStorage) async throws(TrackingError) -> Value
+    ) async throws(TrackingError) -> Value {
+        let result: Result<Value, TrackingError> = await withCheckedContinuation { continuation in
+            let isTaken = self.queue.add([
+                .question { storage in
+                    do throws(TrackingError) {
+                        continuation.resume(returning: .success(try await question(storage)))
+                        return nil
+                    } catch {
+                        continuation.resume(returning: .failure(error))
+                        return error
+                    }
+                }
+            ])
+            if !isTaken { continuation.resume(returning: .failure(TrackingError(.stopped, "the log is closed"))) }
+        }
+        return try result.get()
     }
 
     /// The log is kept within these limits from the next append on.
@@ -42,17 +66,17 @@ struct LogWorker: Sendable {
     /// Works until ``finish()``.
     func run(_ post: @escaping Post) async {
         for await _ in self.queue.signals { await self.work(self.queue.take(), post) }
-        await self.work(self.queue.take(), post)
+        await self.work(self.queue.take(isLast: true), post)
     }
 
     private func work(_ jobs: [Job], _ post: Post) async {
         var entries: [(TrackableID, StreamID, SpoolRecord)] = []
         var state: [String: [UInt8]?] = [:]
         for job in jobs {
-            switch job.action {
-            case .append(let stream, let record): entries.append((job.trackable, stream, record))
-            case .keep(let name, let value): state[name] = .some(value)
-            case .read, .remove, .quarantine, .forget:
+            switch job {
+            case .action(let id, .append(let stream, let record)): entries.append((id, stream, record))
+            case .action(_, .keep(let name, let value)): state[name] = .some(value)
+            case .action, .question:
                 await self.append(entries, state, post)
                 (entries, state) = ([], [:])
                 await self.perform(job, post)
@@ -88,25 +112,37 @@ struct LogWorker: Sendable {
     }
 
     private func perform(_ job: Job, _ post: Post) async {
-        let error: TrackingError? =
-            switch job.action {
-            case .append, .keep: nil
-            case .read(let stream, let seqs, let maximumBytes):
-                await self.read(stream, seqs, maximumBytes, job.trackable, post)
-            case .remove(let stream, let seqs):
-                await self.attempt { () async throws(TrackingError) in
-                    try await self.storage.remove(seqs, of: stream)
-                }
-            case .quarantine(let stream, let seq, let reason):
-                await self.attempt { () async throws(TrackingError) in
-                    try await self.storage.quarantine(seq, of: stream, reason: reason.message)
-                }
-            case .forget(let stream):
-                await self.attempt { () async throws(TrackingError) in try await self.storage.forget(stream) }
+        switch job {
+        case .question(let question):
+            if await question(self.storage)?.code == .spoolDamaged { await self.reopen(post) }
+        case .action(let id, let action):
+            guard let error = await self.perform(action, of: id, post) else { return }
+            self.logger.warning("log", metadata: ["trackable": "\(id)", "reason": "\(error)"])
+            if error.code == .spoolDamaged { await self.reopen(post) }
+        }
+    }
+
+    private func perform(
+        _ action: PublisherStateMachine.LogAction, of id: TrackableID, _ post: Post
+    ) async -> TrackingError? {
+        switch action {
+        case .append, .keep: nil
+        case .read(let stream, let seqs, let maximumBytes): await self.read(stream, seqs, maximumBytes, id, post)
+        case .remove(let stream, let seqs):
+            await self.attempt { () async throws(TrackingError) in try await self.storage.remove(seqs, of: stream) }
+        case .quarantine(let stream, let seq, let reason):
+            await self.attempt { () async throws(TrackingError) in
+                try await self.storage.quarantine(seq, of: stream, reason: reason.message)
+                self.logger.warning(
+                    "record set aside",
+                    metadata: [
+                        "trackable": "\(id)", "record": "\(RecordName(stream: stream, seq: seq))",
+                        "reason": "\(reason)",
+                    ])
             }
-        guard let error else { return }
-        self.logger.warning("log", metadata: ["trackable": "\(job.trackable)", "reason": "\(error)"])
-        if error.code == .spoolDamaged { await self.reopen(post) }
+        case .forget(let stream):
+            await self.attempt { () async throws(TrackingError) in try await self.storage.forget(stream) }
+        }
     }
 
     private func read(
@@ -154,7 +190,8 @@ struct LogWorker: Sendable {
             "the log was damaged and set aside",
             metadata: [
                 "file": "\(salvage.path)", "reason": "\(salvage.reason)", "salvaged": "\(salvage.count)",
-                "missing": "\(missing.joined(separator: "; "))",
+                "missing": "\(missing.joined(separator: "; "))", "orphans": "\(salvage.orphans)",
+                "kept": "\(salvage.keptFiles) files, \(salvage.keptBytes) bytes",
             ])
     }
 
@@ -193,10 +230,15 @@ struct LogWorker: Sendable {
 
     /// What is asked and not taken up yet.
     private final class Queue: Sendable {
-        private let jobs = Mutex<[Job]>([])
+        private let state = Mutex(State())
         private let bounds: Mutex<SpoolLimits>
         let signals: AsyncStream<Void>
         private let signal: AsyncStream<Void>.Continuation
+
+        private struct State {
+            var jobs: [Job] = []
+            var isClosed = false
+        }
 
         /// What the log may hold.
         var limits: SpoolLimits {
@@ -209,15 +251,21 @@ struct LogWorker: Sendable {
             (self.signals, self.signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         }
 
-        func add(_ jobs: [Job]) {
-            self.jobs.withLock { $0 += jobs }
+        /// - Returns: Whether they will be done.
+        @discardableResult
+        func add(_ jobs: [Job]) -> Bool {
+            let isTaken = self.state.withLock { state in
+                if !state.isClosed { state.jobs += jobs }
+                return !state.isClosed
+            }
             self.signal.yield()
+            return isTaken
         }
 
-        func take() -> [Job] {
-            self.jobs.withLock { jobs in
-                defer { jobs = [] }
-                return jobs
+        func take(isLast: Bool = false) -> [Job] {
+            self.state.withLock { state in
+                defer { (state.jobs, state.isClosed) = ([], state.isClosed || isLast) }
+                return state.jobs
             }
         }
 

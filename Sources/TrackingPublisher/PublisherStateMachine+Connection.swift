@@ -104,12 +104,14 @@ extension PublisherStateMachine {
             guard let refusal else {
                 self.assets[id]?.isUpdateAcknowledged = true
                 self.assets[id]?.lastWait = nil
+                self.lastAcknowledged = moment.wall
                 return self.updateTaken(of: id, at: moment) + self.states(reason: nil)
             }
             let actions = self.closeRecords(of: id, at: moment)
             self.assets[id]?.lane.failed()
             return actions + self.refused(id, refusal, at: moment)
         case .history(let id):
+            if refusal == nil { self.batchTaken(of: id, at: moment) }
             return self.askSpool(of: id, at: moment) { $0.answered(refusal, now: moment.now) }
         case .raw(let id):
             // A refused raw lane is no reason to hold back the position itself.

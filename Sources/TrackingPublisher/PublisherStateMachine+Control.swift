@@ -24,7 +24,7 @@ extension PublisherStateMachine {
     mutating func report(_ request: UInt64, at moment: Moment) -> [Action] {
         guard self.configuration.isOn, !self.assets.isEmpty else {
             let error = TrackingError(.invalidConfiguration, "the agent is off, or carries nothing")
-            return [.reported(request: request, error)]
+            return [.answered(request: request, .failure(error))]
         }
         self.reports.append(request)
         self.timers.set(.report, deadline: moment.now.advanced(by: Self.longestReport))
@@ -43,7 +43,8 @@ extension PublisherStateMachine {
 
     private mutating func endReports(_ error: TrackingError?) -> [Action] {
         guard !self.reports.isEmpty else { return [] }
-        let answers = self.reports.map { Action.reported(request: $0, error) }
+        let result: Result<Answer, TrackingError> = error.map { .failure($0) } ?? .success(.reported)
+        let answers = self.reports.map { Action.answered(request: $0, result) }
         self.reports = []
         self.timers.remove(.report)
         return answers + self.sensorMayHaveChanged()

@@ -34,7 +34,9 @@ extension PublisherStateMachine {
         actions += self.state(of: id, reason: nil)
         actions += self.resolutionMayHaveChanged(id)
         // Where a newer one waits it goes out by itself.
-        if let update = self.assets[id]?.lane.again(now: moment.now) { actions += self.send(update, of: id) }
+        if let update = self.assets[id]?.lane.again(now: moment.now) {
+            actions += self.send(update, of: id, at: moment)
+        }
         return actions
     }
 
@@ -61,7 +63,7 @@ extension PublisherStateMachine {
         guard self.configuration.recording.batchWindow != nil else { return [] }
         let written = self.assets[id]?.written ?? 0
         if let update = self.assets[id]?.lane.next(written: written, now: moment.now) {
-            actions += self.send(update, of: id)
+            actions += self.send(update, of: id, at: moment)
         }
         if let update = self.assets[id]?.rawLane?.next(now: moment.now),
             let payload = try? LocationCodec.encodeRaw(update)
@@ -71,13 +73,14 @@ extension PublisherStateMachine {
         return actions
     }
 
-    private mutating func send(_ update: LocationUpdate, of id: TrackableID) -> [Action] {
+    private mutating func send(_ update: LocationUpdate, of id: TrackableID, at moment: Moment) -> [Action] {
         do throws(TrackingError) {
             var leftOut = 0
             let payload = try LocationCodec.encode(update, leftOut: &leftOut)
             self.assets[id]?.lane.leftOut(leftOut)
             let seqs = self.assets[id]?.lane.seqsInFlight ?? SeqSet()
             self.assets[id]?.spool.sentLive(seqs)
+            self.lastAttempt = moment.wall
             return [self.publish(.location(id), payload, .update(id))]
         } catch {
             // Only a single point above the limit; it cannot be sent now or ever.
@@ -150,7 +153,7 @@ extension PublisherStateMachine {
         guard self.session.isAnnounced, self.assets[id]?.isSending == true else { return [] }
         self.assets[id]?.lane.endSilence(wallClock: moment.wall)
         guard let update = self.assets[id]?.lane.again(now: moment.now) else { return [] }
-        return self.send(update, of: id)
+        return self.send(update, of: id, at: moment)
     }
 
     private mutating func retry(_ id: TrackableID, at moment: Moment) -> [Action] {

@@ -12,7 +12,7 @@ extension PublisherStateMachine {
         }
         do throws(TrackingError) {
             let change = try self.assets[id]?.changeTrip(mode, at: moment, next: next)
-            let answer = change.map { Action.answered(request: request, .success($0.trip)) }
+            let answer = change.map { Action.answered(request: request, .success(.trip($0.trip))) }
             return self.tripChanged(change, of: id, at: moment) + (answer.map { [$0] } ?? [])
         } catch {
             return [.answered(request: request, .failure(error))]

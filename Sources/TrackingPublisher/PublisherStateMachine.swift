@@ -32,6 +32,8 @@ public struct PublisherStateMachine: Sendable {
         case configure(PublisherConfiguration)
         /// A command from the broker was carried out, or was not: this is to be answered.
         case answer(CommandAnswer, to: ReceivedCommand)
+        /// The caller asks something of the log; answered under this number.
+        case asked(LogRequest, request: UInt64)
         /// Something to tell everyone about, for every trackable.
         case notice(TrackingEvent.Kind, [String: TrackingEvent.DetailValue])
         /// No more is to come: send what waits, take leave and close; not later than `by`, where one is given.
@@ -54,6 +56,38 @@ public struct PublisherStateMachine: Sendable {
         case reopened(SpoolContents.Trackable)
         /// These were let go unsent, to keep to the log's limits.
         case dropped(StreamID, SeqSet)
+        /// These were set aside, and are records of the log again.
+        case returned(StreamID, SeqSet)
+    }
+
+    /// What the caller asks of the log.
+    public enum LogRequest: Hashable, Sendable {
+        /// Send a batch of each trackable, or join the one on its way: answered with `records`.
+        case sendNow
+        /// Send everything that waits: `progressed` now and then, answered with `records`.
+        case flush
+        /// Forget everything that waits: answered with `records`.
+        case purge
+        /// Carry this in place of what is carried: answered with `bound`.
+        case bind(Trackable, unsent: UnsentPoints)
+        /// Tell how sending goes: answered with `sending`.
+        case sending
+    }
+
+    /// What came of a request.
+    public enum Answer: Hashable, Sendable {
+        /// The trip that began or ended.
+        case trip(Trip)
+        /// So many records.
+        case records(Int)
+        /// The trackable is carried.
+        case bound
+        /// How sending goes.
+        case sending(SendingFigures)
+        /// The fix that was asked for was recorded.
+        case reported
+        /// How things stand.
+        case snapshot(PublisherSnapshot)
     }
 
     /// What is asked of the log.
@@ -85,11 +119,9 @@ public struct PublisherStateMachine: Sendable {
         /// Tell the caller: a trip began, went on or ended.
         case tripChanged(TrackableID, Trip)
         /// Tell the caller what came of a request.
-        case answered(request: UInt64, Result<Trip, TrackingError>)
-        /// Tell the caller: the fix that was asked for was taken, or why it was not.
-        case reported(request: UInt64, TrackingError?)
-        /// Tell the caller how things stand.
-        case snapshot(request: UInt64, PublisherSnapshot)
+        case answered(request: UInt64, Result<Answer, TrackingError>)
+        /// Tell the caller how far a request has come.
+        case progressed(request: UInt64, done: Int, total: Int)
         /// Carry out this command, and tell `answer`.
         case commanded(ReceivedCommand)
         /// Tell the operator: no commands come for this trackable, because the broker refuses them.
@@ -98,6 +130,8 @@ public struct PublisherStateMachine: Sendable {
         case limitsChanged(SpoolLimits)
         /// Tell the operator: records could not be written to the log.
         case logFailed(TrackableID, TrackingError)
+        /// Tell the operator: the broker does not take batches, and why.
+        case recordsRefused(TrackableID, TrackingError)
         /// Tell the caller: a fix was captured, and what became of it.
         case captured(TrackableID, Location, LocationFilter.Verdict)
         /// Tell the caller: a trackable's resolution.
@@ -175,6 +209,11 @@ public struct PublisherStateMachine: Sendable {
     /// The clients whose liveness is listened to.
     var watched: Set<ClientID> = []
     var stop: Stop?
+    /// Who waits until records are sent.
+    var senders: [SendingRequest] = []
+    /// When an update or a batch was last sent, and one acknowledged.
+    var lastAttempt: UnixTime?
+    var lastAcknowledged: UnixTime?
     /// Why the broker refuses this device as a whole; `nil` while it does not, or is being asked again.
     var connectionRefusal: TrackingError?
     private var lastToken: TransportToken = 0
@@ -227,7 +266,7 @@ public struct PublisherStateMachine: Sendable {
             self.session.nextDeadline, self.presence.nextDeadline, self.timers.next, self.capture?.nextDeadline,
         ]
         let assets = self.assets.values.flatMap { [$0.spool.nextDeadline, $0.trip.nextDeadline] }
-        return (own + assets).compactMap { $0 }.min()
+        return (own + assets + self.senders.map(\.nextDeadline)).compactMap { $0 }.min()
     }
 
     /// Whether everything captured so far was acknowledged or kept back, on a connection that stands. A trackable that the
@@ -293,9 +332,11 @@ public struct PublisherStateMachine: Sendable {
         case .trip(let id, let mode, let request): actions += self.trip(id, mode, request, at: moment)
         case .sendRecords(let all): actions += self.sendRecords(all: all, at: moment)
         case .report(let request): actions += self.report(request, at: moment)
-        case .snapshot(let request): actions.append(.snapshot(request: request, self.snapshot(at: moment)))
+        case .snapshot(let request):
+            actions.append(.answered(request: request, .success(.snapshot(self.snapshot(at: moment)))))
         case .configure(let configuration): actions += self.configure(configuration, at: moment)
         case .answer(let answer, let command): actions += self.answer(answer, to: command, at: moment)
+        case .asked(let request, let number): actions += self.asked(request, number, at: moment)
         case .notice(let kind, let detail):
             for id in self.assets.keys { actions += self.tell(kind, detail, of: id, at: moment) }
         case .stop(let deadline): actions += self.stop(by: deadline, at: moment)
@@ -303,6 +344,7 @@ public struct PublisherStateMachine: Sendable {
         }
         actions += self.timersFired(at: moment)
         actions += self.progress(at: moment)
+        actions += self.answerSenders(at: moment)
         return Self.joined(actions)
     }
 

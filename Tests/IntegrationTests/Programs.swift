@@ -55,7 +55,9 @@ final class RunningProgram: Sendable {
         }
         self.process = try ChildProcess(
             executable.path(), arguments,
-            environment: inherited.merging(["XDG_STATE_HOME": self.folder.path(), "XDG_RUNTIME_DIR": self.folder.path()]) {
+            environment: inherited.merging([
+                "XDG_STATE_HOME": self.folder.path(), "XDG_RUNTIME_DIR": self.folder.path(),
+            ]) {
                 $1
             }.merging(environment) { $1 },
             input: input,

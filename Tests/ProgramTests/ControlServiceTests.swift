@@ -59,9 +59,11 @@ import TrackingCore
         let service = ControlService(FakeAgent(), options: try ControlOptions.parse([]), environment: environment)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await service.run() }
-            #expect(try await manager.next() == "READY=1")
+            let first = try await manager.next()
+            #expect(first == "READY=1")
             group.cancelAll()
-            #expect(try await manager.next() == "STOPPING=1")
+            let last = try await manager.next()
+            #expect(last == "STOPPING=1")
         }
     }
 

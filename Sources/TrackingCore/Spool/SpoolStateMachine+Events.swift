@@ -24,10 +24,31 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// The user let these go.
+    /// The user let these go: they are declared gone. What is on its way with them is not tried again, and its answer
+    /// changes nothing.
     public mutating func cleared(_ seqs: SeqSet, of stream: StreamID, now: MonotonicTime) -> [Action] {
-        guard let place = self.place(of: stream) else { return [] }
+        guard !seqs.isEmpty, let place = self.place(of: stream) else { return [] }
         self.streams[place].removed(seqs)
+        self.streams[place].needsDeclaration = true
+        if let attempt = self.attempt, attempt.stream == stream,
+            attempt.seqs.intersection(self.streams[place].stored).isEmpty
+        {
+            self.attempt = nil
+            if case .waiting = self.phase { self.phase = .idle }
+        }
+        return self.progress(now: now)
+    }
+
+    /// Records that were set aside are records of the log again, and go at once.
+    public mutating func returned(_ seqs: SeqSet, of stream: StreamID, now: MonotonicTime) -> [Action] {
+        guard let last = seqs.last else { return [] }
+        if self.place(of: stream) == nil {
+            let held = StoredStream(id: stream, stored: SeqSet(), last: last)
+            self.streams.insert(SpoolStream(held, isEnded: true, now: now), at: 0)
+        }
+        guard let place = self.place(of: stream) else { return [] }
+        self.streams[place].appended(seqs, now: now)
+        self.streams[place].hurry(through: last)
         return self.progress(now: now)
     }
 
@@ -108,10 +129,10 @@ extension SpoolStateMachine {
             self.isProbing = false
         case (nil, false):
             return self.batchTaken(now: now) + self.progress(now: now)
-        case (_?, true):
-            return self.wait(now: now)
+        case (let refusal?, true):
+            return self.refused(refusal) + self.wait(now: now)
         case (let refusal?, false):
-            return self.batchRefused(refusal, now: now)
+            return self.refused(refusal) + self.batchRefused(refusal, now: now)
         }
         return self.progress(now: now)
     }
@@ -147,8 +168,14 @@ extension SpoolStateMachine {
 
     /// Send a batch now, whatever waits; joins the one in flight.
     public mutating func sendNow(now: MonotonicTime) -> [Action] {
-        if case .inFlight = self.phase { return [] }  // that one is it
-        self.isOneBatchUrgent = true
+        switch self.phase {
+        case .reading, .inFlight:
+            return []  // that one is it
+        case .waiting:
+            self.phase = .idle
+        case .idle:
+            self.isOneBatchUrgent = self.attempt == nil && self.unsent > 0
+        }
         return self.progress(now: now)
     }
 

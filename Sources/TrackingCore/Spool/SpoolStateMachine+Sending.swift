@@ -75,6 +75,7 @@ extension SpoolStateMachine {
     mutating func batchTaken(now: MonotonicTime) -> [Action] {
         guard let attempt = self.attempt else { return [] }
         self.attempt = nil
+        self.refusal = nil
         self.lastWait = nil
         self.limit = min(self.configuration.batchSize, self.limit * 2)
         guard let place = self.place(of: attempt.stream) else { return [] }
@@ -122,6 +123,13 @@ extension SpoolStateMachine {
         return self.wait(now: now)
     }
 
+    /// Told once, until a batch is taken.
+    mutating func refused(_ refusal: TrackingError) -> [Action] {
+        defer { self.refusal = refusal }
+        // Too large is dealt with by halving it.
+        return self.refusal == nil && refusal.code != .payloadTooLarge ? [.tellRefused(refusal)] : []
+    }
+
     /// Half of it is tried by itself, down to the one record that is refused.
     mutating func refusedForGood(_ attempt: Attempt, _ refusal: TrackingError, now: MonotonicTime) -> [Action] {
         self.attempt = nil
@@ -131,6 +139,7 @@ extension SpoolStateMachine {
             return []
         }
         self.quarantined += 1
+        self.refusal = nil
         if let place = self.place(of: attempt.stream) { self.streams[place].removed(SeqSet([seq...seq])) }
         return [.quarantine(attempt.stream, seq, refusal)]
     }

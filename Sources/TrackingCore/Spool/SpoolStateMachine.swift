@@ -36,6 +36,8 @@ public struct SpoolStateMachine: Sendable {
         case forget(StreamID)
         /// Tell everyone, once an outage: so many records were dropped unsent, to keep to the limits.
         case tellDropped(Int)
+        /// Tell the operator, once until a batch is taken again: batches are not taken, and why.
+        case tellRefused(TrackingError)
     }
 
     /// Where the next batch stands.
@@ -88,6 +90,8 @@ public struct SpoolStateMachine: Sendable {
     var droppedUntold = 0
     /// Whether this outage's loss was told.
     var hasToldDropped = false
+    /// Why the broker does not take batches; `nil` since it took one.
+    public internal(set) var refusal: TrackingError?
     /// How many records were dropped to keep to the limits, since the start.
     public internal(set) var dropped = 0
     /// How many records were set aside, since the start.
@@ -136,6 +140,12 @@ public struct SpoolStateMachine: Sendable {
     public var contents: [StoredStream] {
         self.streams.map { StoredStream(id: $0.id, stored: $0.stored, last: $0.last) }
     }
+
+    /// How many records the batch that is on its way has; `nil` when none is, or when it is an empty one that asks.
+    public var inFlight: Int? { self.phase == .inFlight(isProbe: false) ? self.attempt?.records.count : nil }
+
+    /// Whether a batch is being made, is on its way, or waits to go again.
+    public var isUnderWay: Bool { self.phase != .idle || self.attempt != nil }
 
     /// Whether nothing is under way and nothing that could go now waits.
     public var isQuiet: Bool {

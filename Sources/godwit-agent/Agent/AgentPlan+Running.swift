@@ -39,8 +39,10 @@ extension AgentPlan {
 extension AgentStatus {
     /// How things stand with an agent that carries out `plan`.
     ///
-    /// - Parameter snapshot: `nil` while nothing runs.
-    init(_ plan: AgentPlan, _ snapshot: PublisherSnapshot?, now: UnixTime) {
+    /// - Parameters:
+    ///   - snapshot: `nil` while nothing runs.
+    ///   - figures: As for `snapshot`.
+    init(_ plan: AgentPlan, _ snapshot: PublisherSnapshot?, _ figures: LogFigures?, now: UnixTime) {
         let addresses = (try? plan.run.broker.addresses) ?? []
         let link = snapshot?.link
         self.init(
@@ -55,7 +57,22 @@ extension AgentStatus {
         self.trackables = (snapshot?.trackables ?? []).map { carried in
             Trackable(
                 id: carried.id, state: carried.state, resolution: carried.resolution,
-                destination: carried.destination, trip: carried.trip)
+                destination: carried.destination, queue: Queue(figures?.trackables[carried.id] ?? SpoolAmount()),
+                trip: carried.trip)
         }
+        guard let figures else { return }
+        self.queue = Queue(figures.total)
+        self.dropped = figures.dropped
+        self.quarantined = figures.quarantined
+        self.lastAttempt = figures.sending.lastAttempt
+        self.lastAcknowledged = figures.sending.lastAcknowledged
+    }
+}
+
+extension AgentStatus.Queue {
+    fileprivate init(_ amount: SpoolAmount) {
+        self.init(
+            points: amount.points, trips: amount.trips, events: amount.events, bytes: amount.bytes,
+            oldest: amount.oldest)
     }
 }

@@ -139,7 +139,8 @@ struct BrokerAddress {
     func of(user: String?) -> String {
         guard let user else { return self.bare }
         let encoded = user.utf8.map { byte -> String in
-            let isPlain = byte < 0x80 && (Character(UnicodeScalar(byte)).isLetter || Character(UnicodeScalar(byte)).isNumber)
+            let isPlain =
+                byte < 0x80 && (Character(UnicodeScalar(byte)).isLetter || Character(UnicodeScalar(byte)).isNumber)
             return isPlain || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
                 ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
         }

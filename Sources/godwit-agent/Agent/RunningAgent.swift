@@ -126,13 +126,13 @@ actor RunningAgent: Service {
         do throws(TrackingError) { try self.file.write(next.settings) } catch { throw CommandFailure(error) }
         let last = self.plan
         self.plan = next
-        // What is off first: no fix is taken that would be told.
+        // Off before anything else: no fix is taken that would be told. On after everything else.
         if !next.settings.isOn { self.power.isOn = false }
         if let configuration = try? next.configuration(for: device.identity) {
             await device.publisher.configure(configuration)
         }
         Self.carry(next.trackables, insteadOf: last.trackables, device.publisher)
-        if next.settings.isOn { self.power.isOn = true }
+        self.power.isOn = self.plan.settings.isOn
     }
 
     private static func carry(
@@ -155,7 +155,8 @@ extension RunningAgent: AgentControl {
     func status() async -> AgentStatus {
         let publisher = self.device?.publisher
         let snapshot = await publisher?.snapshot()
-        return AgentStatus(self.plan, snapshot, now: TimeText.now)
+        let figures = await publisher?.logFigures()
+        return AgentStatus(self.plan, snapshot, figures, now: TimeText.now)
     }
 
     func setOn(_ isOn: Bool) async throws(CommandFailure) {
@@ -170,19 +171,70 @@ extension RunningAgent: AgentControl {
 
     // MARK: - Sending
 
-    func sendNow() async throws(CommandFailure) -> Int { throw Self.notReady }
-    func flush(_ progress: ControlProgress) async throws(CommandFailure) -> Int { throw Self.notReady }
-    func queue(limit: Int) async throws(CommandFailure) -> [SpoolEntry] { throw Self.notReady }
-    nonisolated func exportQueue(_ each: (SpoolEntry) async throws -> Void) async throws { throw Self.notReady }
-    func purgeQueue() async throws(CommandFailure) -> Int { throw Self.notReady }
-    func quarantine(limit: Int) async throws(CommandFailure) -> [QuarantinedRecord] { throw Self.notReady }
-    func retryQuarantined(_ names: [RecordName]?) async throws(CommandFailure) -> Int { throw Self.notReady }
-    func dropQuarantined(_ names: [RecordName]?) async throws(CommandFailure) -> Int { throw Self.notReady }
+    func sendNow() async throws(CommandFailure) -> Int {
+        let publisher = try self.runningOn()
+        do throws(TrackingError) { return try await publisher.sendNow() } catch { throw CommandFailure(error) }
+    }
+
+    func flush(_ progress: ControlProgress) async throws(CommandFailure) -> Int {
+        let publisher = try self.runningOn()
+        do throws(TrackingError) { return try await publisher.flush(progress) } catch { throw CommandFailure(error) }
+    }
+
+    func queue(limit: Int) async throws(CommandFailure) -> [SpoolEntry] {
+        let publisher = try self.running().publisher
+        do throws(TrackingError) { return try await publisher.waiting(limit: limit) } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    nonisolated func exportQueue(_ each: (SpoolEntry) async throws -> Void) async throws {
+        try await self.running().publisher.exportWaiting(each)
+    }
+
+    func purgeQueue() async throws(CommandFailure) -> Int {
+        let publisher = try self.running().publisher
+        do throws(TrackingError) { return try await publisher.purge() } catch { throw CommandFailure(error) }
+    }
+
+    func quarantine(limit: Int) async throws(CommandFailure) -> [QuarantinedRecord] {
+        let publisher = try self.running().publisher
+        do throws(TrackingError) { return try await publisher.quarantined(limit: limit) } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    func retryQuarantined(_ names: [RecordName]?) async throws(CommandFailure) -> Int {
+        let publisher = try self.running().publisher
+        do throws(TrackingError) { return try await publisher.retryQuarantined(names) } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    func dropQuarantined(_ names: [RecordName]?) async throws(CommandFailure) -> Int {
+        let publisher = try self.running().publisher
+        do throws(TrackingError) { return try await publisher.dropQuarantined(names) } catch {
+            throw CommandFailure(error)
+        }
+    }
+
     func bind(
         _ id: TrackableID, unsent: UnsentPoints, _ progress: ControlProgress
-    ) async throws(CommandFailure) { throw Self.notReady }
-
-    private static let notReady = CommandFailure(.failed, "not ready")
+    ) async throws(CommandFailure) {
+        let publisher = unsent == .send ? try self.runningOn() : try self.running().publisher
+        let carried = [AgentSettings.Carried(id: id, destination: self.plan.carried.first { $0.id == id }?.destination)]
+        let bound = try self.planned { try $0.carrying(carried) }
+        do throws(TrackingError) {
+            try await publisher.bind(bound.trackables[0], unsent: unsent, progress)
+        } catch {
+            throw CommandFailure(error)
+        }
+        // Sending takes time, in which other things may have changed.
+        self.plan = try self.planned { try $0.carrying(carried) }
+        do throws(TrackingError) { try self.file.write(self.plan.settings) } catch {
+            throw CommandFailure(.failed, "'\(id)' is carried now, but not after a restart: \(error.message)")
+        }
+    }
 
     // MARK: - Trips
 
