@@ -116,8 +116,8 @@ let package = Package(
         .testTarget(
             name: "ProgramTests",
             dependencies: [
-                "GodwitOptions", "TrackingCore", "TrackingControl", "TrackingSubscriber", "TestSupport", "godwit",
-                "godwit-agent", argumentParser,
+                "GodwitOptions", "TrackingCore", "TrackingControl", "TrackingMQTT", "TrackingPublisher",
+                "TrackingSubscriber", "TestSupport", "godwit", "godwit-agent", argumentParser,
             ],
             swiftSettings: settings),
         .testTarget(

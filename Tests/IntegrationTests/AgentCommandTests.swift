@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
+import TrackingControl
 import TrackingCore
 
 /// Commands from afar: `godwit send` to a real agent, on a broker with the rules of `broker/`.

@@ -36,7 +36,7 @@ import TrackingCore
             told.contains { (try? LocationCodec.decode(Array($0.utf8)))?.location.time ?? fix.time >= fix.time }
         }
         #expect(try await scene.done(["metrics"]).contains("godwit_connected 1\n"))
-        #expect(try String(contentsOfFile: metrics, encoding: .utf8).contains("godwit_battery_ratio 0.55\n"))
+        #expect(try String(contentsOfFile: metrics, encoding: .utf8).contains("godwit_on 1\n"))
         #expect(try await scene.done(["status"]).contains("agent         on\n"))
         #expect(try Self.mode(of: scene.socket) == 0o600)
         try await scene.broker.stop()

@@ -18,7 +18,7 @@ enum LiveSettings {
     /// command and who is believed.
     static let local: Set<String> = [
         "broker", "password", "password-file", "client-id", "topic-root", "ca", "cert", "key", "config", "source",
-        "battery", "spool", "socket", "metrics-file", "allow-commands", "acknowledge-by",
+        "battery", "spool", "socket", "metrics-file", "notify", "allow-commands", "acknowledge-by",
     ]
 
     /// What is told without values: it says where somebody does not want to be seen.
