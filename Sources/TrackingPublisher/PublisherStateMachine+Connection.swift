@@ -107,6 +107,7 @@ extension PublisherStateMachine {
                 self.lastAcknowledged = moment.wall
                 return self.updateTaken(of: id, at: moment) + self.states(reason: nil)
             }
+            if refusal.code == .payloadTooLarge { return self.updateTooLarge(of: id, refusal, at: moment) }
             let actions = self.closeRecords(of: id, at: moment)
             self.assets[id]?.lane.failed()
             return actions + self.refused(id, refusal, at: moment)
@@ -126,6 +127,17 @@ extension PublisherStateMachine {
         case .all, .settle, .adding, .entering, .commands, .other:
             return []
         }
+    }
+
+    /// The broker takes nothing of this size: it is tried without those that ride along, and they go on the recording lane.
+    private mutating func updateTooLarge(
+        of id: TrackableID, _ error: TrackingError, at moment: Moment
+    ) -> [Action] {
+        let seqs = self.assets[id]?.lane.seqsInFlight ?? SeqSet()
+        let goesAgain = self.assets[id]?.lane.refusedAsTooLarge() == true
+        let actions = self.askSpool(of: id, at: moment) { $0.failedLive(seqs, now: moment.now) }
+        return goesAgain
+            ? actions : actions + [.badMessage(topic: self.configuration.topicRoot.path(.location(id)), error)]
     }
 
     /// The broker's rules forbid this trackable: it is tried again later, and only its state tells. A name it can not take it

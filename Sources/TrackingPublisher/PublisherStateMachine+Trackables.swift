@@ -108,6 +108,8 @@ extension PublisherStateMachine {
         _ point: Location?, shown: Location, raw: Location?, of id: TrackableID, at moment: Moment
     ) -> [Action] {
         var actions: [Action] = []
+        // What failed is final: another publisher records it now, or nobody can.
+        guard self.assets[id]?.failure == nil else { return [] }
         if let next = self.assets[id]?.nextName {
             actions += self.tripChanged(self.assets[id]?.trip.moved(shown, at: moment, next: next), of: id, at: moment)
         }

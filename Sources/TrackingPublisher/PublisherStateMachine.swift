@@ -289,18 +289,27 @@ public struct PublisherStateMachine: Sendable {
 
     /// Whether there is nothing left to wait for before leaving: what the broker still refuses is given up.
     var isReadyToLeave: Bool {
-        if self.hasFailed { return true }
-        if self.isReadyForFix { return self.areRecordsOut || !self.configuration.isOn }
+        if !self.configuration.isOn { return self.assets.values.allSatisfy(\.isWritten) }
+        if self.hasFailed { return self.isCollisionOver || self.connectionRefusal != nil }
+        if self.isReadyForFix { return self.areRecordsOut }
         // Where leave is taken within a time, that is waited for.
         if self.connectionRefusal != nil, self.stop == .finishing(by: nil) { return true }
         return self.session.isAnnounced && self.assets.values.allSatisfy { $0.refusal != nil || $0.failure != nil }
+    }
+
+    /// Whether all that another publisher's arrival left is sent: the rest, what was cleared, and the collision itself.
+    private var isCollisionOver: Bool {
+        self.areRecordsOut
+            && self.assets.values.allSatisfy { asset in
+                asset.failure?.code != .takenOver || (asset.isWritten && !asset.spool.owesDeclaration)
+            }
     }
 
     /// Whether no record is on its way, and none waits that could be.
     var areRecordsOut: Bool {
         self.configuration.recording.batchWindow == nil
             || self.assets.values.allSatisfy { asset in
-                asset.refusal != nil || asset.failure != nil
+                asset.refusal != nil || (asset.failure != nil && asset.failure?.code != .takenOver)
                     || (asset.spool.isOpen ? asset.spool.isQuiet : asset.spool.unsent <= asset.takenEarly.count)
             }
     }

@@ -162,7 +162,9 @@ struct Device: Sendable {
                 self.publisher.finish(within: .zero)
             }
             last = last.filter { self.publisher.state(of: $0.key) != nil }
-            if !last.isEmpty, last.values.allSatisfy({ $0 == .failed }) { self.publisher.finish(within: .seconds(2)) }
+            // What another publisher's arrival left unsent is sent first, however long that takes.
+            let limit: Duration? = change.reason?.code == .takenOver ? nil : .seconds(2)
+            if !last.isEmpty, last.values.allSatisfy({ $0 == .failed }) { self.publisher.finish(within: limit) }
         }
     }
 }

@@ -141,6 +141,13 @@ struct PublisherConversation {
         }
     }
 
+    /// The broker says of what was published last on a topic that it is too large.
+    mutating func tooLarge(_ topic: String) -> [String] {
+        guard let place = self.publishes.lastIndex(where: { $0.message.topic == topic }) else { return [] }
+        let token = self.publishes.remove(at: place).token
+        return self.happened(.transport(.published(token, refusal: TrackingError(.payloadTooLarge, "large"))))
+    }
+
     /// The own liveness and presence come back.
     mutating func echoed() -> [String] {
         ["tracking/_clients/d1", "tracking/van/publisher/d1"].flatMap { topic in

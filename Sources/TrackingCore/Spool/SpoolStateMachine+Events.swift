@@ -188,7 +188,7 @@ extension SpoolStateMachine {
     /// The user chose otherwise: waits begin anew.
     public mutating func configure(_ configuration: Configuration, now: MonotonicTime) -> [Action] {
         self.configuration = configuration
-        self.limit = configuration.batchSize
+        self.limit = SendLimit(maximum: configuration.batchSize)
         self.lastWait = nil
         if case .waiting = self.phase { self.phase = .idle }
         return self.streams.indices.flatMap { self.removeSafe(at: $0) } + self.progress(now: now)

@@ -27,7 +27,7 @@ extension SpoolStateMachine {
             let ready = stream.ready
             guard !ready.isEmpty, self.isDue(ready, of: stream, now: now) else { continue }
             self.isOneBatchUrgent = false
-            return (stream.id, ready.prefix(self.limit))
+            return (stream.id, ready.prefix(self.limit.current))
         }
         return nil
     }
@@ -77,7 +77,7 @@ extension SpoolStateMachine {
         self.attempt = nil
         self.refusal = nil
         self.lastWait = nil
-        self.limit = min(self.configuration.batchSize, self.limit * 2)
+        if !attempt.records.isEmpty { self.limit.taken() }
         guard let place = self.place(of: attempt.stream) else { return [] }
         self.streams[place].needsDeclaration = false
         let actions = self.taken(attempt.seqs, at: place, now: now)
@@ -134,10 +134,11 @@ extension SpoolStateMachine {
     mutating func refusedForGood(_ attempt: Attempt, _ refusal: TrackingError, now: MonotonicTime) -> [Action] {
         self.attempt = nil
         guard attempt.records.count == 1, let seq = attempt.records.first?.seq else {
-            self.limit = max(1, attempt.records.count / 2)
+            self.limit.refused(to: max(1, attempt.records.count / 2))
             if let place = self.place(of: attempt.stream) { self.streams[place].hurry(through: attempt.seqs.last ?? 0) }
             return []
         }
+        self.limit.acquitted()
         self.quarantined += 1
         self.refusal = nil
         if let place = self.place(of: attempt.stream) { self.streams[place].removed(SeqSet([seq...seq])) }

@@ -73,8 +73,8 @@ public struct SpoolStateMachine: Sendable {
     var streams: [SpoolStream] = []
     var phase = Phase.idle
     var attempt: Attempt?
-    /// How many records the next batch may have: halved by a refusal, doubled by a success.
-    var limit: Int
+    /// How many records the next batch may have.
+    var limit: SendLimit
     var lastWait: Duration?
     /// Whether records may be sent now: connected, present, not held back by the broker's rules.
     public internal(set) var isOpen = false
@@ -110,7 +110,7 @@ public struct SpoolStateMachine: Sendable {
     ) {
         self.configuration = configuration
         self.random = SplitMix64(seed: seed)
-        self.limit = configuration.batchSize
+        self.limit = SendLimit(maximum: configuration.batchSize)
         self.streams = streams.filter { $0.id != current }.map { SpoolStream($0, isEnded: true, now: now) }
         let own = streams.first { $0.id == current } ?? StoredStream(id: current)
         self.streams.append(SpoolStream(own, isEnded: false, now: now))
@@ -146,6 +146,12 @@ public struct SpoolStateMachine: Sendable {
 
     /// Whether a batch is being made, is on its way, or waits to go again.
     public var isUnderWay: Bool { self.phase != .idle || self.attempt != nil }
+
+    /// Whether something is still to be declared gone or ended, and nothing keeps that from being tried.
+    public var owesDeclaration: Bool {
+        if case .waiting = self.phase { return false }
+        return self.streams.contains(where: \.needsDeclaration)
+    }
 
     /// Whether nothing is under way and nothing that could go now waits.
     public var isQuiet: Bool {

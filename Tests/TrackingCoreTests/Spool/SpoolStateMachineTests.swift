@@ -221,6 +221,26 @@ struct SpoolStateMachineTests {
         #expect(bench.sent.last == Array(1...5))
     }
 
+    @Test func aSizeThatIsRefusedIsTriedEverMoreRarely() throws {
+        var bench = SpoolBench(try self.configuration(size: 64))
+        bench.append(1...2000)
+        bench.open()
+        var refusals: [Int] = []
+        for _ in 0..<2000 where bench.machine.unsent > 0 {
+            if bench.sent[bench.sent.count - 1].count > 5 {
+                refusals.append(bench.batches.count)
+                bench.refuse(.payloadTooLarge)
+            } else {
+                bench.answer()
+            }
+            bench.perform(bench.machine.flush(now: bench.now))
+        }
+        #expect(bench.machine.queued == 0 && bench.quarantined.isEmpty)
+        // Four to find it, and then one in ever longer runs.
+        #expect(refusals.count <= 8, "\(refusals)")
+        #expect(bench.sent.count < 530)
+    }
+
     @Test func aConnectionThatWorksForNothingProvesNothing() throws {
         var bench = SpoolBench(try self.configuration(size: 1))
         bench.append(1...1)
