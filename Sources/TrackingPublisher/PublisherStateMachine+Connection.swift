@@ -186,7 +186,7 @@ extension PublisherStateMachine {
             return try self.acknowledged(by: recorder, of: id, payload, at: moment)
         case .command(let id):
             return message.isRetained ? [] : try self.commanded(payload, message.properties, on: id, at: moment)
-        case .location, .raw, .history, .resolution, .trip, .event:
+        case .location, .raw, .history, .resolution, .trip, .event, .answer:
             return []
         }
     }

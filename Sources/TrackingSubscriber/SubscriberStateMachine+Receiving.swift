@@ -35,7 +35,7 @@ extension SubscriberStateMachine {
         case .liveness(let client):
             let liveness = try payload.map { (bytes) throws(TrackingError) in try MessageCodec.decodeLiveness(bytes) }
             return self.heard(liveness, from: client, isRetained: message.isRetained, at: moment)
-        case .history, .subscriber, .request, .trip, .event, .ack, .command:
+        case .history, .subscriber, .request, .trip, .event, .ack, .command, .answer:
             return []
         }
     }
