@@ -290,7 +290,10 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         case .commandsRefused(let id, let error):
             self.logger.warning("no commands", metadata: ["trackable": "\(id)", "reason": "\(error)"])
         case .logFailed(let id, let error):
-            self.logger.error("records were not logged", metadata: ["trackable": "\(id)", "reason": "\(error)"])
+            guard let unsaid = self.mayWarn(of: error) else { return }
+            self.logger.error(
+                "records were not logged",
+                metadata: ["trackable": "\(id)", "reason": "\(error)", "unsaid": "\(unsaid)"])
         case .recordsRefused(let id, let error):
             self.logger.warning("records are refused", metadata: ["trackable": "\(id)", "reason": "\(error)"])
         case .send(let commands):
@@ -310,12 +313,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         case .resolutionChanged(let id, let inForce):
             self.resolutionChanges.tell(TrackableResolutionChange(trackable: id, inForce: inForce))
         case .badMessage(let topic, let error):
-            let now = self.clock.moment.now
-            let verdict = self.shared.withLock { shared in
-                shared.badMessages += 1
-                return shared.warnings.happened(error.code, now: now)
-            }
-            guard case .say(let unsaid) = verdict else { return }
+            self.shared.withLock { $0.badMessages += 1 }
+            guard let unsaid = self.mayWarn(of: error) else { return }
             self.logger.warning(
                 "message skipped", metadata: ["topic": "\(topic)", "reason": "\(error)", "unsaid": "\(unsaid)"])
         case .connectionChanged(let disconnection):
@@ -326,6 +325,15 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             self.shared.withLock { $0.failure = $0.failure ?? error }
             self.logger.error("positions were not sent", metadata: ["trackable": "\(id)", "reason": "\(error)"])
         }
+    }
+
+    /// How many warnings of this kind were not said before this one; `nil` when this one is not said either.
+    private func mayWarn(of error: TrackingError) -> Int? {
+        let now = self.clock.moment.now
+        guard case .say(let unsaid) = self.shared.withLock({ $0.warnings.happened(error.code, now: now) }) else {
+            return nil
+        }
+        return unsaid
     }
 
     private func end() {

@@ -52,18 +52,21 @@ final class DrillScene: Sendable {
 
     /// Starts an agent with a log of its own; every fix is asked for, and said when it is written.
     func agent(
-        _ name: String, source: String, _ more: [String] = [], port: Int? = nil, spool: String? = nil,
-        environment: [String: String] = [:], input: String = "/dev/null"
+        _ name: String, source: String, _ more: [String] = [], port: Int? = nil, spool: String? = nil
     ) throws -> RunningProgram {
         try Programs.start(
-            "godwit-agent",
-            [
-                "run", "--trackable", "van", "--broker", "mqtt://127.0.0.1:\(port ?? self.broker.port)",
-                "--client-id", name, "--battery", "none", "--source", source,
-                "--spool", spool ?? self.folder.appending(path: "\(name).sqlite").path(), "--log-level", "trace",
-                "--default-resolution", "HIGH/1000/0", "--sensor-resolution", "HIGH/0/0",
-                "--batch-size", "20", "--batch-window", "0.2",
-            ] + more, environment: environment, input: input)
+            "godwit-agent", self.arguments(name, source: source, port: port, spool: spool) + more)
+    }
+
+    /// What such an agent is started with.
+    func arguments(_ name: String, source: String, port: Int? = nil, spool: String? = nil) -> [String] {
+        [
+            "run", "--trackable", "van", "--broker", "mqtt://127.0.0.1:\(port ?? self.broker.port)",
+            "--client-id", name, "--battery", "none", "--source", source,
+            "--spool", spool ?? self.folder.appending(path: "\(name).sqlite").path(), "--log-level", "trace",
+            "--default-resolution", "HIGH/1000/0", "--sensor-resolution", "HIGH/0/0",
+            "--batch-size", "20", "--batch-window", "0.2",
+        ]
     }
 
     /// Waits until an agent has written so many records.
