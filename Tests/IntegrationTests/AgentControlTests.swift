@@ -291,6 +291,31 @@ import TrackingCore
         #expect(try await agent.end().code == 0)
     }
 
+    @Test(arguments: [[], ["--spool", "memory"]])
+    func whatWaitsGoesToTheOtherBroker(more: [String]) async throws {
+        let scene = try AgentScene(await MosquittoProcess.start())
+        let other = try await MosquittoProcess.start()
+        let listener = try AgentScene.Listener(other)
+        try await listener.waitUntilListening()
+        let agent = try await scene.start(["--default-resolution", "HIGH/200/0"] + more)
+        try await scene.status { $0.lastAcknowledged != nil }
+        try await scene.broker.stop()
+        let waiting = try await scene.status { $0.queue.points >= 3 }
+        let link = "godwit://setup?broker=mqtt%3A%2F%2F127.0.0.1%3A\(other.port)"
+        #expect(try await scene.done(["setup", link, "--yes"]).hasSuffix("-> \(other.url)\ndone\n"))
+        try await scene.status { $0.connection.isUp && $0.trackables.first?.state == .online }
+        try await listener.wait("van-7") { !$0.isEmpty }
+        try await scene.done(["flush"])
+        let oldest = try #require(waiting.queue.oldest)
+        try await listener.wait("van-7/history") { batches in
+            batches.contains { text in
+                let batch = (try? HistoryCodec.decode(Array(text.utf8)[...]))?.batch
+                return batch?.records.contains { $0.time <= oldest } == true
+            }
+        }
+        #expect(try await agent.end().code == 0)
+    }
+
     /// A broker that lets in the user `box` with the password `hunter2`, and nobody else.
     private static func guarded(_ scene: AgentScene) async throws -> MosquittoProcess {
         let passwords = scene.file("passwords")
