@@ -28,6 +28,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     private let sensor = Broadcast<Resolution>(buffer: 1)
     private let connections = Broadcast<Disconnection?>(buffer: 64)
     private let bad: BadMessages
+    let receivedCommands = Broadcast<ReceivedCommand>(buffer: 64)
     let shared = Mutex(Shared())
 
     typealias Answer = PublisherStateMachine.Answer
@@ -70,7 +71,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         let clock = DeviceClock()
         self.clock = clock
         self.log = LogWorker(
-            storage: spool, limits: Self.limits(configuration, spool), logger: logger
+            storage: spool, limits: Self.limits(configuration.limits, spool), logger: logger
         ) { clock.moment.wall }
     }
 
@@ -239,8 +240,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     }
 
     /// Memory has an end where a disk has a user who looks after it.
-    private static func limits(_ configuration: PublisherConfiguration, _ spool: any SpoolStorage) -> SpoolLimits {
-        guard spool is InMemorySpool, configuration.limits == SpoolLimits() else { return configuration.limits }
+    private static func limits(_ wanted: SpoolLimits, _ spool: any SpoolStorage) -> SpoolLimits {
+        guard spool is InMemorySpool, wanted == SpoolLimits() else { return wanted }
         return SpoolLimits(maximumCount: 100_000)
     }
 
@@ -255,7 +256,10 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             let moment = self.clock.moment
             let actions = machine.happened(envelope.event, at: moment)
             self.log.ask(actions.compactMap { if case .log(let id, let action) = $0 { (id, action) } else { nil } })
-            for action in actions { self.perform(action) }
+            for action in actions {
+                if case .limitsChanged(let limits) = action { self.log.keep(within: Self.limits(limits, self.spool)) }
+                self.perform(action)
+            }
             if let receipt = envelope.receipt {
                 if case .fix = envelope.event { waiting.append(receipt) } else { receipt.resume() }
             }
@@ -277,7 +281,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
 
     private func perform(_ action: PublisherStateMachine.Action) {
         switch action {
-        case .log:
+        case .log, .limitsChanged:
             break  // asked together, before anything else
         case .told(let id, let event):
             self.toldEvents.tell(TrackableEvent(trackable: id, event: event))
@@ -287,6 +291,12 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             self.shared.withLock { $0.requests.removeValue(forKey: request) }?(.answered(answer))
         case .progressed(let request, let done, let total):
             self.shared.withLock { $0.requests[request] }?(.progressed(done: done, total: total))
+        case .commanded(let command):
+            self.logger.debug(
+                "command", metadata: ["trackable": "\(command.trackable)", "name": "\(command.command.name.rawValue)"])
+            self.receivedCommands.tell(command)
+        case .commandsRefused(let id, let error):
+            self.logger.warning("no commands", metadata: ["trackable": "\(id)", "reason": "\(error)"])
         case .logFailed(let id, let error):
             guard let unsaid = self.mayWarn(of: error) else { return }
             self.logger.error(
@@ -338,6 +348,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         self.sensor.finish()
         self.tripChanges.finish()
         self.toldEvents.finish()
+        self.receivedCommands.finish()
         let waiting = self.shared.withLock { shared in
             shared.hasEnded = true
             defer { shared.requests = [:] }

@@ -38,8 +38,13 @@ struct LiveLane: Sendable {
     }
 
     /// A captured fix; it is sent, waits or is kept to ride along.
-    mutating func captured(_ fix: Location, now: MonotonicTime, wallClock: UnixTime?) -> LocationFilter.Verdict {
-        let verdict = self.filter.consider(fix, now: now, wallClock: wallClock)
+    ///
+    /// - Parameter isAsked: Whether somebody asked for it: then it goes out, however soon and close.
+    mutating func captured(
+        _ fix: Location, isAsked: Bool = false, now: MonotonicTime, wallClock: UnixTime?
+    ) -> LocationFilter.Verdict {
+        var verdict = self.filter.consider(fix, now: now, wallClock: wallClock)
+        if isAsked, [.tooSoon, .tooClose].contains(verdict) { verdict = .sent }
         if verdict.isSent {
             if let replaced = self.waiting { self.skip(replaced) }
             self.waiting = fix

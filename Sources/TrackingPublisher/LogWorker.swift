@@ -16,16 +16,15 @@ struct LogWorker: Sendable {
     }
 
     private let storage: any SpoolStorage
-    private let limits: SpoolLimits
     private let logger: Logger
-    private let queue = Queue()
+    private let queue: Queue
     private let clock: @Sendable () -> UnixTime
 
     init(
         storage: any SpoolStorage, limits: SpoolLimits, logger: Logger, clock: @escaping @Sendable () -> UnixTime
     ) {
         self.storage = storage
-        self.limits = limits
+        self.queue = Queue(limits: limits)
         self.logger = logger
         self.clock = clock
     }
@@ -58,6 +57,9 @@ struct LogWorker: Sendable {
         }
         return try result.get()
     }
+
+    /// The log is kept within these limits from the next append on.
+    func keep(within limits: SpoolLimits) { self.queue.limits = limits }
 
     /// Nothing more will be asked: ``run(_:)`` returns when all is done.
     func finish() { self.queue.finish() }
@@ -114,7 +116,7 @@ struct LogWorker: Sendable {
             if error?.code == .spoolDamaged { await self.reopen(post) }
             if all.isEmpty { break }
         }
-        if !all.isEmpty, self.limits != SpoolLimits() { await self.trim(post) }
+        if !all.isEmpty, self.queue.limits != SpoolLimits() { await self.trim(post) }
     }
 
     private func perform(_ removals: inout Removals, _ post: Post) async {
@@ -173,7 +175,7 @@ struct LogWorker: Sendable {
 
     private func trim(_ post: Post) async {
         do throws(TrackingError) {
-            for part in try await self.storage.trim(to: self.limits, now: self.clock()) {
+            for part in try await self.storage.trim(to: self.queue.limits, now: self.clock()) {
                 post(part.trackable, .dropped(part.stream, part.seqs))
             }
         } catch {
@@ -267,6 +269,7 @@ struct LogWorker: Sendable {
     /// What is asked and not taken up yet.
     private final class Queue: Sendable {
         private let state = Mutex(State())
+        private let bounds: Mutex<SpoolLimits>
         let signals: AsyncStream<Void>
         private let signal: AsyncStream<Void>.Continuation
 
@@ -275,7 +278,14 @@ struct LogWorker: Sendable {
             var isClosed = false
         }
 
-        init() {
+        /// What the log may hold.
+        var limits: SpoolLimits {
+            get { self.bounds.withLock { $0 } }
+            set { self.bounds.withLock { $0 = newValue } }
+        }
+
+        init(limits: SpoolLimits) {
+            self.bounds = Mutex(limits)
             (self.signals, self.signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         }
 

@@ -108,18 +108,23 @@ extension PublisherStateMachine {
     mutating func openRecords(of id: TrackableID, at moment: Moment) -> [Action] {
         guard
             let isOpen = self.assets[id]?.isOpenForRecords(
-                isAnnounced: self.session.isAnnounced, isAlive: self.session.isLivenessConfirmed),
+                isAnnounced: self.session.isAnnounced && self.configuration.isOn,
+                isAlive: self.session.isLivenessConfirmed),
             isOpen != self.assets[id]?.spool.isOpen
         else { return [] }
         return self.askSpool(of: id, at: moment) { isOpen ? $0.opened(now: moment.now) : $0.closed(now: moment.now) }
     }
 
     /// What was on its way on the live lane is not known to have arrived.
-    mutating func closeRecords(of id: TrackableID, at moment: Moment) -> [Action] {
+    ///
+    /// - Parameter isOrderly: Whether the connection goes on: it did not end because of the batch on its way.
+    mutating func closeRecords(of id: TrackableID, isOrderly: Bool = false, at moment: Moment) -> [Action] {
         var lost = self.assets[id]?.lane.seqsInFlight ?? SeqSet()
         lost.formUnion(self.assets[id]?.takenEarly ?? SeqSet())
         self.assets[id]?.takenEarly = SeqSet()
-        return self.askSpool(of: id, at: moment) { $0.closed(now: moment.now) + $0.failedLive(lost, now: moment.now) }
+        return self.askSpool(of: id, at: moment) {
+            $0.closed(isOrderly: isOrderly, now: moment.now) + $0.failedLive(lost, now: moment.now)
+        }
     }
 
     /// The broker took an update: what it carried is safe once the own presence came back on this connection.

@@ -4,7 +4,9 @@ import TrackingCore
 extension PublisherStateMachine {
     /// A trackable begins on this connection: the standing publishers were read, so it can be announced.
     mutating func enter(_ id: TrackableID, at moment: Moment) -> [Action] {
-        guard let asset = self.assets[id], asset.failure == nil, asset.refusal == nil else { return [] }
+        guard let asset = self.assets[id], asset.failure == nil, asset.refusal == nil, self.configuration.isOn else {
+            return []
+        }
         let since = asset.since ?? self.since(for: id, at: moment)
         self.assets[id]?.since = since
         // After an outage the newest position goes at once.
@@ -91,7 +93,7 @@ extension PublisherStateMachine {
     }
 
     private mutating func sendKeptEvents() -> [Action] {
-        guard self.session.isAnnounced, !self.unsentEvents.isEmpty else { return [] }
+        guard self.session.isAnnounced, self.configuration.isOn, !self.unsentEvents.isEmpty else { return [] }
         var actions: [Action] = []
         var kept: [(TrackableID, TrackingEvent)] = []
         let asked = self.sendsByItself ? self.unsentEvents.count : self.eventsAskedFor
@@ -119,7 +121,7 @@ extension PublisherStateMachine {
 
     private mutating func state(of id: TrackableID, reason: TrackingError?) -> [Action] {
         guard let asset = self.assets[id] else { return [] }
-        let isConnected = if case .offline = self.session.phase { false } else { true }
+        let isConnected = if case .offline = self.session.phase { false } else { self.configuration.isOn }
         let state = asset.state(isConnected: isConnected, isAlive: self.session.isLivenessConfirmed)
         guard state != asset.state else { return [] }
         self.assets[id]?.state = state
@@ -134,15 +136,14 @@ extension PublisherStateMachine {
         for id in self.assets.keys where self.assets[id]?.spool.nextDeadline.map({ $0 <= moment.now }) == true {
             actions += self.askSpool(of: id, at: moment) { $0.timerFired(now: moment.now) }
         }
-        if self.session.timerFired(now: moment.now) {
-            actions.append(self.publish(.liveness(self.session.client), MessageCodec.encode(self.session.birth)))
-        }
+        if self.session.timerFired(now: moment.now) { actions += self.sayAlive() }
         actions += self.captureTimersFired(at: moment)
         for timer in self.timers.popExpired(now: moment.now) {
             switch timer {
             case .silence(let id): actions += self.silenceEnded(id, at: moment)
             case .announce(let id): if self.session.isAnnounced { actions += self.announceAgain(id, at: moment) }
             case .retry(let id): actions += self.retry(id, at: moment)
+            case .report: actions += self.reportFailed()
             case .leave: actions += self.leave()
             }
         }
@@ -152,8 +153,7 @@ extension PublisherStateMachine {
     /// Somebody came: liveness, presence, the resolution in force and the last update again.
     private mutating func announceAgain(_ id: TrackableID, at moment: Moment) -> [Action] {
         guard self.assets[id]?.isSending == true else { return [] }
-        return [self.publish(.liveness(self.session.client), MessageCodec.encode(self.session.birth))]
-            + self.announce(id, at: moment)
+        return self.sayAlive() + self.announce(id, at: moment)
     }
 
     private mutating func silenceEnded(_ id: TrackableID, at moment: Moment) -> [Action] {
@@ -218,13 +218,15 @@ extension PublisherStateMachine {
             for (id, asset) in self.assets where asset.failure == nil && asset.since != nil {
                 actions += self.clear(id)
             }
-            let goodbye = SessionStateMachine.goodbye(
-                session: self.session.session, connection: self.session.connection)
-            actions.append(
-                self.publish(
-                    .liveness(self.session.client),
-                    self.configuration.isClientRandom ? [] : MessageCodec.encode(goodbye)))
+            if self.configuration.isOn { actions.append(self.sayGoodbye()) }
         }
         return actions + [.send([.close(within: patience)])]
+    }
+
+    /// The own liveness is withdrawn.
+    mutating func sayGoodbye() -> Action {
+        let goodbye = SessionStateMachine.goodbye(session: self.session.session, connection: self.session.connection)
+        return self.publish(
+            .liveness(self.session.client), self.configuration.isClientRandom ? [] : MessageCodec.encode(goodbye))
     }
 }

@@ -28,6 +28,7 @@ extension PublisherStateMachine {
         let record = SpoolRecord(
             seq: seq, time: trip.end ?? moment.wall, kind: .trip, tripID: trip.id, payload: MessageCodec.encode(trip))
         self.assets[id]?.unshownTrip = trip
+        if trip.state == .ended { self.assets[id]?.lastTrip = trip }
         var actions = self.append(record, of: id) + self.keepTrip(of: id, at: moment)
         actions.append(.tripChanged(id, trip))
         if let happening = change.happening {

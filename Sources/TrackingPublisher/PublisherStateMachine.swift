@@ -24,6 +24,14 @@ public struct PublisherStateMachine: Sendable {
         case trip(TrackableID, TripMode?, request: UInt64)
         /// Send what waits in the log: one batch of each trackable, or everything.
         case sendRecords(all: Bool)
+        /// Take one fix and tell it, whatever the resolution in force; answered under this number.
+        case report(request: UInt64)
+        /// Tell how things stand; answered under this number.
+        case snapshot(request: UInt64)
+        /// The caller chose otherwise: what of it may change while it runs comes into force.
+        case configure(PublisherConfiguration)
+        /// A command from the broker was carried out, or was not: this is to be answered.
+        case answer(CommandAnswer, to: ReceivedCommand)
         /// The caller asks something of the log; answered under this number.
         case asked(LogRequest, request: UInt64)
         /// Something to tell everyone about, for every trackable.
@@ -76,6 +84,10 @@ public struct PublisherStateMachine: Sendable {
         case bound
         /// How sending goes.
         case sending(SendingFigures)
+        /// The fix that was asked for was recorded.
+        case reported
+        /// How things stand.
+        case snapshot(PublisherSnapshot)
     }
 
     /// What is asked of the log.
@@ -112,6 +124,12 @@ public struct PublisherStateMachine: Sendable {
         case answered(request: UInt64, Result<Answer, TrackingError>)
         /// Tell the caller how far a request has come.
         case progressed(request: UInt64, done: Int, total: Int)
+        /// Carry out this command, and tell `answer`.
+        case commanded(ReceivedCommand)
+        /// Tell the operator: no commands come for this trackable, because the broker refuses them.
+        case commandsRefused(TrackableID, TrackingError)
+        /// Keep the log within these limits from now on.
+        case limitsChanged(SpoolLimits)
         /// Tell the operator: records could not be written to the log.
         case logFailed(TrackableID, TrackingError)
         /// Tell the operator: the broker does not take batches, and why.
@@ -143,6 +161,8 @@ public struct PublisherStateMachine: Sendable {
         case history(TrackableID)
         case presence(TrackableID)
         case resolution(TrackableID)
+        /// The command topics of these trackables, in this order.
+        case commands([TrackableID])
         case other
     }
 
@@ -150,10 +170,12 @@ public struct PublisherStateMachine: Sendable {
         case silence(TrackableID)
         case announce(TrackableID)
         case retry(TrackableID)
+        /// Nobody waits any longer for the fix that was asked for.
+        case report
         case leave
     }
 
-    let configuration: PublisherConfiguration
+    var configuration: PublisherConfiguration
     let policy: any ResolutionPolicy
     var random: SplitMix64
     var session: SessionStateMachine
@@ -168,7 +190,13 @@ public struct PublisherStateMachine: Sendable {
     /// What the log holds of trackables that are not carried.
     var logs: [TrackableID: SpoolContents.Trackable]
     /// The publisher's own values, as the log kept them.
-    let kept: [String: [UInt8]]
+    var kept: [String: [UInt8]]
+    /// Which commands are carried out.
+    var gate: CommandGate
+    /// Who asked for a fix now and has none yet.
+    var reports: [UInt64] = []
+    /// The connection, for those who ask.
+    var link = PublisherSnapshot.Link()
     var capture: CaptureStateMachine?
     var deferral: SendDeferral?
     /// Whether what is deferred goes at the end of this step.
@@ -228,6 +256,7 @@ public struct PublisherStateMachine: Sendable {
         self.configuration = configuration
         self.logs = logs
         self.kept = kept
+        self.gate = CommandGate(keeping: kept[Self.commandsKey])
         self.capture = configuration.capture
         self.deferral = configuration.deferral
         self.policy = policy
@@ -250,8 +279,10 @@ public struct PublisherStateMachine: Sendable {
     /// Whether everything captured so far was acknowledged or kept back, on a connection that stands. A trackable that the
     /// broker refuses does not hold up the others.
     public var isReadyForFix: Bool {
-        // Where nothing goes by itself, or not yet, what is in the log is taken care of.
-        if !self.sendsByItself || self.isHolding { return self.assets.values.allSatisfy(\.isWritten) }
+        // Where nothing goes by itself, not yet or not at all, what is in the log is taken care of.
+        if !self.configuration.isOn || !self.sendsByItself || self.isHolding {
+            return self.assets.values.allSatisfy(\.isWritten)
+        }
         let open = self.assets.values.filter { $0.refusal == nil }
         return self.session.isAnnounced && (!open.isEmpty || self.assets.isEmpty)
             && open.allSatisfy { $0.isIdle && ($0.since != nil || $0.failure != nil) }
@@ -266,6 +297,7 @@ public struct PublisherStateMachine: Sendable {
 
     /// Whether there is nothing left to wait for before leaving: what the broker still refuses is given up.
     var isReadyToLeave: Bool {
+        if !self.configuration.isOn { return self.assets.values.allSatisfy(\.isWritten) }
         if self.hasFailed { return self.isCollisionOver || self.connectionRefusal != nil }
         if self.isReadyForFix { return self.areRecordsOut }
         // Where leave is taken within a time, that is waited for.
@@ -320,6 +352,11 @@ public struct PublisherStateMachine: Sendable {
         case .log(let id, let event): actions += self.happened(event, to: id, at: moment)
         case .trip(let id, let mode, let request): actions += self.trip(id, mode, request, at: moment)
         case .sendRecords(let all): actions += self.sendRecords(all: all, at: moment)
+        case .report(let request): actions += self.report(request, at: moment)
+        case .snapshot(let request):
+            actions.append(.answered(request: request, .success(.snapshot(self.snapshot(at: moment)))))
+        case .configure(let configuration): actions += self.configure(configuration, at: moment)
+        case .answer(let answer, let command): actions += self.answer(answer, to: command, at: moment)
         case .asked(let request, let number): actions += self.asked(request, number, at: moment)
         case .notice(let kind, let detail):
             for id in self.assets.keys { actions += self.tell(kind, detail, of: id, at: moment) }

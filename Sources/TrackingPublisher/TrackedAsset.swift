@@ -17,6 +17,10 @@ struct TrackedAsset: Sendable {
     /// Records up to here are on disk, or could not be written: only these are sent.
     private(set) var written: UInt64
     var trip: TripStateMachine
+    /// The trip that ended last, in this run.
+    var lastTrip: Trip?
+    /// The last fix that was recorded.
+    var lastFix: Location?
     /// A version of the trip that was not shown yet.
     var unshownTrip: Trip?
     /// Records that the broker took on this connection before the own presence came back on it.

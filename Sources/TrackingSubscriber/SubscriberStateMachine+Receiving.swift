@@ -42,7 +42,7 @@ extension SubscriberStateMachine {
         case .event(let id):
             guard let payload else { return [] }
             return self.happened(try MessageCodec.decodeEvent(payload), to: id, at: moment)
-        case .history, .subscriber, .request, .ack, .command:
+        case .history, .subscriber, .request, .ack, .command, .answer:
             return []
         }
     }

@@ -220,6 +220,12 @@ struct PublisherConversation {
         case .answered(_, .failure(let error)): return ["answer \(error.code)"]
         case .progressed(_, let done, let total): return ["\(done) of \(total)"]
         case .recordsRefused(let id, let error): return ["\(id) records refused (\(error.code))"]
+        case .commanded(let received):
+            return [
+                "\(received.command.name.rawValue) on \(received.trackable), answer to \(received.responseTopic ?? "-")"
+            ]
+        case .commandsRefused(let id, let error): return ["no commands of \(id) (\(error.code))"]
+        case .limitsChanged(let limits): return ["limits \(limits.maximumCount ?? 0)"]
         case .logFailed(let id, let error): return ["\(id) not logged (\(error.code))"]
         case .send(let commands): return commands.map { self.text($0) }
         case .useSensorResolution(let resolution): return ["sensor \(Self.text(resolution))"]
@@ -239,6 +245,8 @@ struct PublisherConversation {
         case .trip(let trip): trip.state.rawValue
         case .records(let count): "\(count) records"
         case .bound: "bound"
+        case .reported: "reported"
+        case .snapshot(let snapshot): "snapshot \(snapshot.trackables.map { "\($0.id) \($0.state.rawValue)" })"
         case .sending(let figures): "refusals \(figures.refusals.map { "\($0) \($1.code)" })"
         }
     }

@@ -103,12 +103,14 @@ extension SpoolStateMachine {
     }
 
     /// Records can not be sent any more: what was in flight is lost with the connection.
-    public mutating func closed(now: MonotonicTime) -> [Action] {
+    ///
+    /// - Parameter isOrderly: Whether that was asked for, and the batch in flight is not the cause.
+    public mutating func closed(isOrderly: Bool = false, now: MonotonicTime) -> [Action] {
         guard self.isOpen else { return [] }
         self.isOpen = false
         guard case .inFlight(let isProbe) = self.phase else { return [] }
         self.phase = .idle
-        guard !isProbe else { return [] }
+        guard !isProbe, !isOrderly else { return [] }
         self.attempt?.disconnections += 1
         guard let attempt = self.attempt, attempt.disconnections >= Self.maximumDisconnections else { return [] }
         let error = TrackingError(
