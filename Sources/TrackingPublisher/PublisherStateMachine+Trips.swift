@@ -46,8 +46,8 @@ extension PublisherStateMachine {
 
     /// Shows the newest version once it is written.
     mutating func showTrip(of id: TrackableID) -> [Action] {
-        guard self.session.isAnnounced, let asset = self.assets[id], asset.isSending, let trip = asset.unshownTrip,
-            trip.seq <= asset.written || trip.stream != asset.stream
+        guard self.session.isAnnounced, let trip = self.assets[id]?.unshownTrip, let asset = self.assets[id],
+            asset.isSending, trip.seq <= asset.written || trip.stream != asset.stream
         else { return [] }
         self.assets[id]?.unshownTrip = nil
         return [self.publish(.trip(id), MessageCodec.encode(trip))]

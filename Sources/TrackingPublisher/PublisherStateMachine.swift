@@ -133,7 +133,7 @@ public struct PublisherStateMachine: Sendable {
     var logs: [TrackableID: SpoolContents.Trackable]
     /// The publisher's own values, as the log kept them.
     let kept: [String: [UInt8]]
-    var capture: CaptureStateMachine?
+    @Boxed var capture: CaptureStateMachine?
     var lowBattery: LowBatteryDetector?
     var outstanding: [TransportToken: Purpose] = [:]
     var timers = DeadlineQueue<Timer>()
@@ -194,11 +194,12 @@ public struct PublisherStateMachine: Sendable {
     /// When `timer` is to happen; `nil` when never.
     public var nextDeadline: MonotonicTime? {
         guard self.stop != .closing else { return nil }
-        let own = [
-            self.session.nextDeadline, self.presence.nextDeadline, self.timers.next, self.capture?.nextDeadline,
-        ]
-        let assets = self.assets.values.flatMap { [$0.spool.nextDeadline, $0.trip.nextDeadline] }
-        return (own + assets).compactMap { $0 }.min()
+        var next = MonotonicTime.earlier(self.session.nextDeadline, self.presence.nextDeadline)
+        next = .earlier(next, .earlier(self.timers.next, self.capture?.nextDeadline))
+        for asset in self.assets.values {
+            next = .earlier(next, .earlier(asset.spool.nextDeadline, asset.trip.nextDeadline))
+        }
+        return next
     }
 
     /// Whether everything captured so far was acknowledged or kept back, on a connection that stands. A trackable that the
@@ -286,7 +287,8 @@ public struct PublisherStateMachine: Sendable {
 
     /// Neighbouring commands become one action, so that they reach the connection together.
     private static func joined(_ actions: [Action]) -> [Action] {
-        actions.reduce(into: []) { joined, action in
+        guard actions.count > 1 else { return actions }
+        return actions.reduce(into: []) { joined, action in
             if case .send(let more) = action, case .send(let commands)? = joined.last {
                 joined[joined.count - 1] = .send(commands + more)
             } else {
