@@ -57,7 +57,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     ///   - transport: The connection; it is run and closed by this publisher.
     ///   - spool: Where records are kept until they are safe; in memory by default, the last 100,000 records, and then gone with
     ///     the program.
-    ///   - policy: What decides resolutions; a policy of one's own sees the same snapshot.
+    ///   - policy: What decides resolutions; a policy of one's own sees the same snapshot. It is asked on the transport's
+    ///     thread, so it answers at once.
     public init(
         configuration: PublisherConfiguration, transport: Transport, spool: any SpoolStorage = InMemorySpool(),
         policy: any ResolutionPolicy = DefaultResolutionPolicy(), logger: Logger = Logger(label: "godwit.publisher")
@@ -213,20 +214,31 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     public func run() async throws {
         let contents = try await self.spool.open(now: self.clock.moment.wall)
         if let salvage = contents.salvage { LogWorker.tell(salvage, self.logger) }
-        await self.work(contents)
+        await withTaskExecutorPreference(self.transport.executor) { await self.work(contents) }
         self.end()
         try await self.spool.close()
         if let failure = self.shared.withLock({ $0.failure }) { throw failure }
     }
 
+    /// Everything here is short and never waits for more than the next event: it runs where the transport wants it. Only a log
+    /// that is not in memory is kept away from there.
+    @concurrent
     private func work(_ contents: SpoolContents) async {
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
-                group.addTask { await self.log.run { self.mailbox.post(.log($0, $1)) } }
+                let logging: @Sendable @concurrent () async -> Void = {
+                    await self.log.run { self.mailbox.post(.log($0, $1)) }
+                }
+                // To name no preference is to inherit one; to name `nil` is not.
+                if self.spool is InMemorySpool {
+                    group.addTask(operation: logging)
+                } else {
+                    group.addTask(executorPreference: globalConcurrentExecutor, operation: logging)
+                }
                 group.addTask { await self.transport.run() }
                 group.addTask {
                     for await events in self.transport.events {
-                        await self.mailbox.postAndWait(events.lazy.map { .transport($0) })
+                        await self.mailbox.postAndWait(events) { .transport($0) }
                     }
                     self.mailbox.post(.stop(by: self.clock.moment.now))
                 }
@@ -252,7 +264,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             kept: contents.state, seed: UInt64.random(in: .min ... .max))
         var alarm = Alarm()
         var waiting: [CheckedContinuation<Void, Never>] = []
-        for await envelope in self.mailbox.envelopes {
+        var inbox = Inbox(self.mailbox)
+        while let envelope = await inbox.next() {
             let moment = self.clock.moment
             let actions = machine.happened(envelope.event, at: moment)
             self.log.ask(actions.compactMap { if case .log(let id, let action) = $0 { (id, action) } else { nil } })
@@ -263,7 +276,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             if let receipt = envelope.receipt {
                 if case .fix = envelope.event { waiting.append(receipt) } else { receipt.resume() }
             }
-            if machine.isReadyForNextFix {
+            if !waiting.isEmpty, machine.isReadyForNextFix {
                 for receipt in waiting { receipt.resume() }
                 waiting = []
             }
@@ -276,7 +289,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             }
         }
         for receipt in waiting { receipt.resume() }
-        await self.mailbox.close()
+        inbox.close()
     }
 
     private func perform(_ action: PublisherStateMachine.Action) {

@@ -48,9 +48,9 @@ extension PublisherStateMachine {
 
     /// Shows the newest version once it is written. It has positions, so it is not shown where those do not go out live.
     mutating func showTrip(of id: TrackableID) -> [Action] {
-        guard self.configuration.sendsLive, self.session.isAnnounced, let asset = self.assets[id], asset.isSending,
-            let trip = asset.unshownTrip,
-            trip.seq <= asset.written || trip.stream != asset.stream
+        guard self.configuration.sendsLive, self.session.isAnnounced, let trip = self.assets[id]?.unshownTrip,
+            let asset = self.assets[id],
+            asset.isSending, trip.seq <= asset.written || trip.stream != asset.stream
         else { return [] }
         self.assets[id]?.unshownTrip = nil
         return [self.publish(.trip(id), MessageCodec.encode(trip))]

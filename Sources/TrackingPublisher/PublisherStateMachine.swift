@@ -197,7 +197,7 @@ public struct PublisherStateMachine: Sendable {
     var reports: [UInt64] = []
     /// The connection, for those who ask.
     var link = PublisherSnapshot.Link()
-    var capture: CaptureStateMachine?
+    @Boxed var capture: CaptureStateMachine?
     var deferral: SendDeferral?
     /// Whether what is deferred goes at the end of this step.
     var isReleaseDue = false
@@ -268,12 +268,14 @@ public struct PublisherStateMachine: Sendable {
     /// When `timer` is to happen; `nil` when never.
     public var nextDeadline: MonotonicTime? {
         guard self.stop != .closing else { return nil }
-        let own = [
-            self.session.nextDeadline, self.presence.nextDeadline, self.timers.next, self.capture?.nextDeadline,
-            self.deferral?.nextDeadline,
-        ]
-        let assets = self.assets.values.flatMap { [$0.spool.nextDeadline, $0.trip.nextDeadline] }
-        return (own + assets + self.senders.map(\.nextDeadline)).compactMap { $0 }.min()
+        var next = MonotonicTime.earlier(self.session.nextDeadline, self.presence.nextDeadline)
+        next = .earlier(next, .earlier(self.timers.next, self.capture?.nextDeadline))
+        next = .earlier(next, self.deferral?.nextDeadline)
+        for asset in self.assets.values {
+            next = .earlier(next, .earlier(asset.spool.nextDeadline, asset.trip.nextDeadline))
+        }
+        for sender in self.senders { next = .earlier(next, sender.nextDeadline) }
+        return next
     }
 
     /// Whether everything captured so far was acknowledged or kept back, on a connection that stands. A trackable that the
@@ -384,7 +386,8 @@ public struct PublisherStateMachine: Sendable {
 
     /// Neighbouring commands become one action, so that they reach the connection together.
     private static func joined(_ actions: [Action]) -> [Action] {
-        actions.reduce(into: []) { joined, action in
+        guard actions.count > 1 else { return actions }
+        return actions.reduce(into: []) { joined, action in
             if case .send(let more) = action, case .send(let commands)? = joined.last {
                 joined[joined.count - 1] = .send(commands + more)
             } else {

@@ -204,6 +204,11 @@ public final class InMemorySpool: SpoolStorage {
     /// See ``SpoolStorage/trim(to:now:)``.
     public func trim(to limits: SpoolLimits, now: UnixTime) async throws(TrackingError) -> [SpoolPart] {
         try self.withOpen { state in
+            let count = state.streams.reduce(0) { $0 + $1.records.count }
+            // Asked after every append: nothing is gone through where a look at the count is enough.
+            guard count > limits.maximumCount ?? .max || limits.maximumBytes != nil || limits.maximumAge != nil else {
+                return []
+            }
             let rows = state.streams.enumerated()
                 .flatMap { stream in stream.element.records.values.map { (stream.offset, $0) } }
                 .sorted { $0.1.place < $1.1.place }
