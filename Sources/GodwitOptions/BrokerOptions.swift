@@ -158,7 +158,26 @@ extension BrokerOptions {
         try self.transport(MQTTConfiguration(endpoints: try self.endpoints.map(\.0), client: identity.client))
     }
 
-    private func transport(_ base: MQTTConfiguration) throws(TrackingError) -> MQTTTransport {
+    /// The connection on which a recorder takes in: what the broker sends is acknowledged when the recorder says so, and the
+    /// broker keeps its session for a week.
+    ///
+    /// - Parameters:
+    ///   - client: The name of the connection, by which the broker knows its session.
+    ///   - receiveMaximum: How many messages the broker has under way at once, 1 to 65,535.
+    ///   - user: The user in place of the one in the address, with the same password; `nil` for that one.
+    /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a password file.
+    public func intake(
+        _ client: ClientID, receiveMaximum: Int, as user: String?
+    ) throws(TrackingError) -> MQTTTransport {
+        var configuration = MQTTConfiguration(endpoints: try self.endpoints.map(\.0), client: client)
+        configuration.session = .kept(for: .seconds(7 * 86_400))
+        configuration.receiveMaximum = receiveMaximum
+        configuration.withholdsAcknowledgements = true
+        configuration.limits.waitingEvents = max(64, 2 * receiveMaximum)
+        return try self.transport(configuration, as: user)
+    }
+
+    private func transport(_ base: MQTTConfiguration, as user: String? = nil) throws(TrackingError) -> MQTTTransport {
         guard (self.certificate == nil) == (self.key == nil) else {
             let missing = self.key == nil ? "--key" : "--cert"
             throw TrackingError(
@@ -168,6 +187,7 @@ extension BrokerOptions {
         if var credentials = try self.credentials {
             if credentials.password == nil { credentials.password = try self.filedPassword() }
             credentials.password = credentials.password ?? self.password
+            credentials.user = user ?? credentials.user
             configuration.credentials = credentials
         }
         configuration.tls = .init(authorities: self.authorities, certificate: self.certificate, key: self.key)

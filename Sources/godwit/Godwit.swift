@@ -12,7 +12,7 @@ struct Godwit: AsyncParsableCommand {
             Exit codes: 0 done, 1 no or not all answers, 64 wrong usage, 66 input cannot be read, 69 broker cannot be reached (--fail-fast), \
             77 refused by the broker.
             """,
-        subcommands: [Watch.self, Send.self, Demo.self])
+        subcommands: [Watch.self, Record.self, Send.self, Demo.self])
 
     static func main() async {
         await Program.run(Godwit.self)
