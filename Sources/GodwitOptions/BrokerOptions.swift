@@ -165,15 +165,18 @@ extension BrokerOptions {
     ///   - client: The name of the connection, by which the broker knows its session.
     ///   - receiveMaximum: How many messages the broker has under way at once, 1 to 65,535.
     ///   - user: The user in place of the one in the address, with the same password; `nil` for that one.
+    ///   - certificate: The certificate in place of `--cert`, with `key`; `nil` for that one.
     /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a password file.
     public func intake(
-        _ client: ClientID, receiveMaximum: Int, as user: String?
+        _ client: ClientID, receiveMaximum: Int, user: String?, certificate: String?, key: String?
     ) throws(TrackingError) -> MQTTTransport {
         var configuration = MQTTConfiguration(endpoints: try self.endpoints.map(\.0), client: client)
         configuration.session = .kept(for: .seconds(7 * 86_400))
         configuration.receiveMaximum = receiveMaximum
         configuration.withholdsAcknowledgements = true
         configuration.limits.waitingEvents = max(64, 2 * receiveMaximum)
+        configuration.tls.certificate = certificate
+        configuration.tls.key = key
         return try self.transport(configuration, as: user)
     }
 
@@ -190,7 +193,9 @@ extension BrokerOptions {
             credentials.user = user ?? credentials.user
             configuration.credentials = credentials
         }
-        configuration.tls = .init(authorities: self.authorities, certificate: self.certificate, key: self.key)
+        configuration.tls = .init(
+            authorities: self.authorities, certificate: base.tls.certificate ?? self.certificate,
+            key: base.tls.key ?? self.key)
         return try MQTTTransport(configuration: configuration)
     }
 

@@ -24,7 +24,9 @@ extension RecorderStateMachine {
             guard self.session.settled(now: moment.now) else { return self.takenOver(at: moment) }
             return self.sayBirth() + self.sayAll()
         case .published(let token, let refusal):
-            guard let (id, _) = self.said.removeValue(forKey: token), let refusal, !self.isRefusalTold else { return [] }
+            guard let (id, _) = self.said.removeValue(forKey: token), let refusal, !self.isRefusalTold else {
+                return []
+            }
             self.isRefusalTold = true
             return [.tell(.acknowledgementRefused(id, refusal))]
         }

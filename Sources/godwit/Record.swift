@@ -35,6 +35,15 @@ struct Record: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            "The certificate of the connection that takes in, PEM; where the broker makes its name (CN) the client id. Default: --cert.",
+            valueName: "path"))
+    var intakeCert: String?
+
+    @Option(help: ArgumentHelp("The key of --intake-cert, PEM.", valueName: "path"))
+    var intakeKey: String?
+
+    @Option(
+        help: ArgumentHelp(
             "Share the work with the recorders of this group, which store into one PostgreSQL and acknowledge under the group's name.",
             valueName: "group"))
     var share: String?
@@ -57,14 +66,18 @@ struct Record: AsyncParsableCommand {
         } catch {
             throw ValidationError(error.message)
         }
-        if self.share != nil, case .sqlite? = self.store.store {
-            throw ValidationError("--share takes a store that recorders share: --store postgres://…")
-        }
     }
 
     func run() async throws {
         Program.startLogging(Logger.Level(rawValue: self.broker.logLevel) ?? .warning)
+        guard (self.intakeCert == nil) == (self.intakeKey == nil) else {
+            throw TrackingError(.invalidConfiguration, "--intake-cert and --intake-key are given together")
+        }
         let names = try self.names()
+        if self.share != nil, case .sqlite = try self.store.location() {
+            throw TrackingError(
+                .invalidConfiguration, "--share takes a history that recorders share: --store postgres://…")
+        }
         let store = try await self.store.open(mayMake: true)
         var configuration = RecorderConfiguration(client: names.voice, session: try self.broker.identity().session)
         configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
@@ -74,7 +87,9 @@ struct Record: AsyncParsableCommand {
         configuration.isFirstRun = try await store.trackables(after: nil, limit: 1).isEmpty
         let recorder = Recorder(
             configuration: configuration, store: store,
-            intake: try self.broker.intake(names.intake, receiveMaximum: self.receiveMaximum, as: self.intakeUser),
+            intake: try self.broker.intake(
+                names.intake, receiveMaximum: self.receiveMaximum, user: self.intakeUser, certificate: self.intakeCert,
+                key: self.intakeKey),
             voice: try self.broker.transport(for: configuration))
         let ending = Ending()
         let events = recorder.events
@@ -86,15 +101,17 @@ struct Record: AsyncParsableCommand {
         if let error = ending.error { throw error }
     }
 
-    /// The names of the two connections: the recorder's, and the same with `-intake` behind it.
+    /// The names of the two connections: the recorder's, and that of the user or the certificate that takes in, or else the
+    /// same with `-intake` behind it.
     private func names() throws(TrackingError) -> (voice: ClientID, intake: ClientID) {
         let own = try self.broker.identity()
         var voice = own.isRandom ? try ClientID("recorder") : own.client
         if let name = self.name { voice = try ClientID(name) }
-        let intake = try ClientID(self.intakeUser ?? "\(voice)-intake")
+        let certified = self.intakeCert.flatMap { MQTTConfiguration.TLS.commonName(ofCertificate: $0) }
+        let intake = try ClientID(self.intakeUser ?? certified ?? "\(voice)-intake")
         guard intake != voice else {
             throw TrackingError(
-                .invalidConfiguration, "--intake-user is the recorder's name: the connection that takes in has its own")
+                .invalidConfiguration, "the connection that takes in has the recorder's name; it needs one of its own")
         }
         return (voice, intake)
     }
@@ -104,11 +121,10 @@ struct Record: AsyncParsableCommand {
         _ recorder: Recorder<MQTTTransport>, _ events: AsyncStream<RecorderEvent>, failsFast: Bool, _ ending: Ending
     ) async {
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
+        notifier?.ready()
         for await event in events {
             switch event {
-            case .connected:
-                notifier?.ready()
-                notifier?.status("recording")
+            case .connected: notifier?.status("recording")
             case .storeAway(let error, _): notifier?.status("the store takes nothing: \(error.message)")
             case .storeBack: notifier?.status("recording")
             case .disconnected(let lost), .voice(.some(let lost)):

@@ -51,7 +51,7 @@ import Testing
 
     @Test(arguments: [
         ("godwit-agent", "run", "`godwit-agent run`"), ("godwit", "watch", "`godwit watch ID…`"),
-        ("godwit", "send", "`godwit send COMMAND ID…`"),
+        ("godwit", "send", "`godwit send COMMAND ID…`"), ("godwit", "record", "`godwit record`"),
     ])
     func everyOptionIsOnThePageWithItsVariableKeyAndDefault(
         program: String, subcommand: String, heading: String

@@ -218,7 +218,9 @@ import TrackingStore
         let refused = try await store.quarantined(limit: 100)
         try await store.close()
         #expect(
-            Set(refused.map(\.topic)) == ["tracking/van", "tracking/van/history", "tracking/van/event", "tracking/no=such=id"])
+            Set(refused.map(\.topic)) == [
+                "tracking/van", "tracking/van/history", "tracking/van/event", "tracking/no=such=id",
+            ])
         #expect(refused.count == 5)
         recorder.terminate()
         #expect(try await recorder.result(within: .seconds(20)).code == 0)

@@ -46,10 +46,19 @@ import Testing
             ("timeout", "4.5"), ("skipped", nil), ("units", "nautical"),
         ])
 
+    static let record = Self.rows(
+        Self.broker + [
+            ("store", "postgres://me@db.example.org/tracks"), ("name", "keeper"), ("intake-user", "keeper-in"),
+            ("intake-cert", "/etc/in.crt"), ("intake-key", "/etc/in.key"), ("share", "team"), ("keep", "90d"),
+            ("receive-maximum", "100"),
+        ])
+
     private static func rows(_ pairs: [(String, String?)]) -> [Row] { pairs.map(Row.init) }
 
     @Test func theTablesHaveEveryOption() throws {
-        for (rows, command) in [(Self.run, Run.self as any ParsableCommand.Type), (Self.watch, Watch.self)] {
+        for (rows, command) in [
+            (Self.run, Run.self as any ParsableCommand.Type), (Self.watch, Watch.self), (Self.record, Record.self),
+        ] {
             let options = try LayeredArguments.options(of: command).map(\.name).filter { $0 != "config" }
             #expect(Set(rows.map(\.option)) == Set(options))
         }
@@ -62,6 +71,10 @@ import Testing
 
     @Test(arguments: OptionTableTests.watch) func anOptionOfWatchIsTheSameInAllThreePlaces(row: Row) throws {
         try self.compare(row, row.option == "all" ? ["watch"] : ["watch", "van"], Godwit.self)
+    }
+
+    @Test(arguments: OptionTableTests.record) func anOptionOfRecordIsTheSameInAllThreePlaces(row: Row) throws {
+        try self.compare(row, ["record"], Godwit.self)
     }
 
     private func compare(_ row: Row, _ base: [String], _ root: any ParsableCommand.Type) throws {

@@ -20,7 +20,8 @@ import TrackingCore
         }
 
         mutating func happened(_ event: RecorderStateMachine.Event) -> [RecorderStateMachine.Action] {
-            self.machine.happened(event, at: Moment(now: self.now, wall: UnixTime(1_700_000_000 + self.now.sinceOrigin.inSeconds)))
+            self.machine.happened(
+                event, at: Moment(now: self.now, wall: UnixTime(1_700_000_000 + self.now.sinceOrigin.inSeconds)))
         }
 
         mutating func wait(_ milliseconds: Int) -> [RecorderStateMachine.Action] {

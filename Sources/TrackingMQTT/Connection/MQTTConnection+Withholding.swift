@@ -51,7 +51,8 @@ extension MQTTConnection {
         guard let since = self.link?.withholding.since, since.duration(to: self.now) > self.configuration.keepAlive / 2
         else { return }
         let reason = TrackingError(
-            .connectionLost, "what came was not safe within \(self.configuration.keepAlive / 2): the broker delivers it again")
+            .connectionLost,
+            "what came was not safe within \(self.configuration.keepAlive / 2): the broker delivers it again")
         self.closeLink()
         self.perform(self.machine.connectionLost(reason, now: self.now))
     }
