@@ -84,8 +84,8 @@ let package = Package(
         .executableTarget(
             name: "godwit",
             dependencies: [
-                "GodwitOptions", "TrackingCore", "TrackingHistory", "TrackingStore", "TrackingSubscriber", "TrackingMQTT",
-                argumentParser, logging, lifecycle,
+                "GodwitOptions", "TrackingCore", "TrackingHistory", "TrackingMQTT", "TrackingPublisher", "TrackingStore",
+                "TrackingSubscriber", argumentParser, logging, lifecycle,
             ],
             swiftSettings: settings),
 

@@ -158,7 +158,20 @@ extension BrokerOptions {
         try self.transport(MQTTConfiguration(endpoints: try self.endpoints.map(\.0), client: identity.client))
     }
 
+    /// The same, for MQTT in calls.
+    ///
+    /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a password file.
+    public func client(_ identity: Identity) throws(TrackingError) -> MQTTClient {
+        let base = MQTTConfiguration(endpoints: try self.endpoints.map(\.0), client: identity.client)
+        return try MQTTClient(configuration: self.completed(base))
+    }
+
     private func transport(_ base: MQTTConfiguration) throws(TrackingError) -> MQTTTransport {
+        try MQTTTransport(configuration: self.completed(base))
+    }
+
+    /// With credentials and certificates.
+    private func completed(_ base: MQTTConfiguration) throws(TrackingError) -> MQTTConfiguration {
         guard (self.certificate == nil) == (self.key == nil) else {
             let missing = self.key == nil ? "--key" : "--cert"
             throw TrackingError(
@@ -171,7 +184,7 @@ extension BrokerOptions {
             configuration.credentials = credentials
         }
         configuration.tls = .init(authorities: self.authorities, certificate: self.certificate, key: self.key)
-        return try MQTTTransport(configuration: configuration)
+        return configuration
     }
 
     private func filedPassword() throws(TrackingError) -> String? {

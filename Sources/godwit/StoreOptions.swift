@@ -44,7 +44,8 @@ struct StoreOptions: ParsableArguments {
 
     /// Where it is: as given, or else the file in the state folder.
     func location() throws(TrackingError) -> StoreLocation {
-        try self.store ?? .sqlite(path: StateFolder.path(for: "history.sqlite", option: "--store"))
+        if let store = self.store { return store }
+        return .sqlite(path: try StateFolder.path(for: "history.sqlite", option: "--store"))
     }
 }
 
