@@ -142,8 +142,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "TrackingCore", "TrackingControl", "TrackingMQTT", "TrackingPublisher", "TrackingSubscriber",
-                "TrackingTesting", "TestSupport", "godwit", "godwit-agent", "doc-examples", logging,
+                "TrackingCore", "TrackingControl", "TrackingMQTT", "TrackingPublisher", "TrackingStore",
+                "TrackingSubscriber", "TrackingTesting", "TestSupport", "godwit", "godwit-agent", "doc-examples", logging,
             ],
             swiftSettings: settings),
     ],

@@ -110,6 +110,18 @@ extension HistoryStore {
             after = page.next
         } while after != nil
     }
+
+    /// All trackables, by id.
+    ///
+    /// - Throws: `storeFailed`.
+    public func allTrackables() async throws(TrackingError) -> [TrackableID] {
+        var all: [TrackableID] = []
+        while true {
+            let page = try await self.trackables(after: all.last, limit: 1000)
+            all += page.map(\.id)
+            guard page.count == 1000 else { return all }
+        }
+    }
 }
 
 /// The bounds of a store that no configuration moves.
