@@ -177,10 +177,24 @@ extension BrokerOptions {
         configuration.limits.waitingEvents = max(64, 2 * receiveMaximum)
         configuration.tls.certificate = certificate
         configuration.tls.key = key
-        return try self.transport(configuration, as: user)
+        return try MQTTTransport(configuration: self.completed(configuration, as: user))
     }
 
-    private func transport(_ base: MQTTConfiguration, as user: String? = nil) throws(TrackingError) -> MQTTTransport {
+    /// The same, for MQTT in calls.
+    ///
+    /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a password file.
+    public func client(_ identity: Identity) throws(TrackingError) -> MQTTClient {
+        let base = MQTTConfiguration(endpoints: try self.endpoints.map(\.0), client: identity.client)
+        return try MQTTClient(configuration: self.completed(base))
+    }
+
+    private func transport(_ base: MQTTConfiguration) throws(TrackingError) -> MQTTTransport {
+        try MQTTTransport(configuration: self.completed(base))
+    }
+
+    /// With credentials and certificates.
+    private func completed(_ base: MQTTConfiguration, as user: String? = nil) throws(TrackingError) -> MQTTConfiguration
+    {
         guard (self.certificate == nil) == (self.key == nil) else {
             let missing = self.key == nil ? "--key" : "--cert"
             throw TrackingError(
@@ -196,7 +210,7 @@ extension BrokerOptions {
         configuration.tls = .init(
             authorities: self.authorities, certificate: base.tls.certificate ?? self.certificate,
             key: base.tls.key ?? self.key)
-        return try MQTTTransport(configuration: configuration)
+        return configuration
     }
 
     private func filedPassword() throws(TrackingError) -> String? {
