@@ -25,6 +25,9 @@ public enum Program {
             self.end(error.message, error.exitCode)
         } catch let error as ConfigurationFileError {
             self.end(error.description, .inputUnreadable)
+        } catch let failure as Output.Failure {
+            // Who closes the output, as `head` does, has seen enough.
+            if !failure.isClosed { self.end(failure.description, .outputUnwritable) }
         } catch {
             self.finishErrors()
             root.exit(withError: error)
@@ -62,6 +65,9 @@ public enum Program {
 
     /// Says something on standard error; waits for nobody to read it.
     public static func complain(_ message: String) { ErrorOutput.standard.write("Error: \(message)\n") }
+
+    /// Tells something on standard error that is no fault; line end included.
+    public static func note(_ text: String) { ErrorOutput.standard.write(text) }
 
     /// The last lines are written before the program ends, unless nobody reads them.
     private static func finishErrors() { ErrorOutput.standard.flush(within: .milliseconds(500)) }

@@ -3,12 +3,13 @@ public import TrackingCore
 
 /// Where a program keeps what must survive it.
 public enum StateFolder {
-    /// The path of a file of this name: in `$STATE_DIRECTORY` (systemd), else in `$XDG_STATE_HOME/godwit`, else in
+    /// The path of a file of this name, that `option` may put elsewhere: in `$STATE_DIRECTORY` (systemd), else in `$XDG_STATE_HOME/godwit`, else in
     /// `~/.local/state/godwit`; the folder is made, for its owner alone.
     ///
     /// - Throws: `inputUnreadable` that names the folder that cannot be made.
     public static func path(
-        for name: String, environment: [String: String] = ProcessInfo.processInfo.environment
+        for name: String, option: String = "--spool",
+        environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(TrackingError) -> String {
         let folder = Self.folder(environment)
         do {
@@ -16,7 +17,7 @@ public enum StateFolder {
                 atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
             throw TrackingError(
-                .inputUnreadable, "the folder '\(folder)' cannot be made: name another place with --spool")
+                .inputUnreadable, "the folder '\(folder)' cannot be made: name another place with \(option)")
         }
         return "\(folder)/\(name)"
     }

@@ -6,7 +6,14 @@ enum WholeWrite {
     ///
     /// - Returns: 0, or the `errno` for which the rest was given up.
     static func write(_ text: String, to descriptor: Int32) -> Int32 {
-        var bytes = Array(text.utf8)[...]
+        self.write(Array(text.utf8), to: descriptor)
+    }
+
+    /// Writes all of some bytes, for as long as that takes.
+    ///
+    /// - Returns: 0, or the `errno` for which the rest was given up.
+    static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
+        var bytes = bytes[...]
         while !bytes.isEmpty {
             let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count >= 0 {

@@ -25,6 +25,11 @@ public protocol HistoryStore: Sendable {
     /// - Throws: `storeFailed`.
     func points(_ query: PointQuery, after: PointName?, limit: Int) async throws(TrackingError) -> PointPage
 
+    /// What is known of the numbers of a trackable's streams.
+    ///
+    /// - Throws: `storeFailed`.
+    func coverage(of trackable: TrackableID) async throws(TrackingError) -> [StreamID: StreamCoverage]
+
     /// The newest position of each trackable whose clock was right, by id.
     ///
     /// - Parameter trackables: Which; `nil` for all that have one.
@@ -89,6 +94,34 @@ public protocol HistoryStore: Sendable {
     ///
     /// - Throws: `storeFailed`.
     func close() async throws(TrackingError)
+}
+
+extension HistoryStore {
+    /// Reads all points of a query, a page of about `pageSize` after the other.
+    ///
+    /// - Throws: `storeFailed`, and what `body` throws.
+    public func readAll(
+        _ query: PointQuery, pageSize: Int = 2000, _ body: ([StoredPoint]) async throws -> Void
+    ) async throws {
+        var after: PointName?
+        repeat {
+            let page = try await self.points(query, after: after, limit: pageSize)
+            try await body(page.points)
+            after = page.next
+        } while after != nil
+    }
+
+    /// All trackables, by id.
+    ///
+    /// - Throws: `storeFailed`.
+    public func allTrackables() async throws(TrackingError) -> [TrackableID] {
+        var all: [TrackableID] = []
+        while true {
+            let page = try await self.trackables(after: all.last, limit: 1000)
+            all += page.map(\.id)
+            guard page.count == 1000 else { return all }
+        }
+    }
 }
 
 /// The bounds of a store that no configuration moves.

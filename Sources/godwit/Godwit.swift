@@ -9,10 +9,13 @@ struct Godwit: AsyncParsableCommand {
         discussion: """
             Options can also be given in the environment (--topic-root as GODWIT_TOPIC_ROOT) and in a YAML file named by \
             --config (topic-root: …). The command line wins over the environment, which wins over the file.
-            Exit codes: 0 done, 1 no or not all answers, 64 wrong usage, 66 input cannot be read, 69 broker cannot be reached (--fail-fast), \
+            Exit codes: 0 done, 1 no or not all answers, or not all that was asked for, 64 wrong usage, 66 input or history cannot be read, 69 broker cannot be reached (--fail-fast), \
             77 refused by the broker.
             """,
-        subcommands: [Watch.self, Send.self, Demo.self])
+        subcommands: [
+            Watch.self, Record.self, Send.self, History.self, Last.self, Trackables.self, Trips.self, Import.self,
+            Verify.self, Erase.self, Backup.self, Replay.self, Demo.self,
+        ])
 
     static func main() async {
         await Program.run(Godwit.self)

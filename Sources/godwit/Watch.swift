@@ -3,7 +3,9 @@ import GodwitOptions
 import Logging
 import Synchronization
 import TrackingCore
+import TrackingHistory
 import TrackingMQTT
+import TrackingStore
 import TrackingSubscriber
 
 /// `godwit watch`: positions, states and resolutions, as they come.
@@ -49,7 +51,16 @@ struct Watch: AsyncParsableCommand {
     @Flag(help: "Also print the points that were not sent by themselves, in order.")
     var skipped = false
 
+    @Option(
+        help: ArgumentHelp(
+            "First what was recorded since this time, then live: RFC 3339 (2026-05-04T09:30:00Z), or how long ago (10m, 2h).",
+            valueName: "time"))
+    var since: String?
+
+    @OptionGroup var store: StoreOptions
+
     func validate() throws {
+        _ = try self.start(now: TimeText.now)
         if self.ids.isEmpty != self.all { throw ValidationError("give the ids to watch, or --all") }
         if self.silent, self.resolution != nil {
             throw ValidationError("--silent asks for nothing; leave --resolution out")
@@ -75,13 +86,35 @@ struct Watch: AsyncParsableCommand {
         configuration.isClientRandom = identity.isRandom
         let subscriber = AssetSubscriber(
             configuration: configuration, transport: try self.broker.transport(for: configuration))
-        let events = subscriber.events
-        for id in self.ids { subscriber.watch(try TrackableID(id), requesting: self.resolution) }
         let watcher = Watcher(
             format: self.format, request: self.resolution, count: self.count, timeout: self.timeout,
             printsSkipped: self.skipped, failsFast: self.broker.failFast, named: Set(self.ids),
             units: self.units.units)
+        guard let start = try self.start(now: TimeText.now) else {
+            return try await self.watch(with: watcher, subscriber, subscriber.events)
+        }
+        try await self.store.use { store in
+            let ids = try await self.all ? store.allTrackables() : self.ids.map { try TrackableID($0) }
+            let events = subscriber.events(since: start, of: ids) { id, from, after throws(TrackingError) in
+                let query = PointQuery(id, during: TimeSpan(from: from))
+                let page = try await store.points(query, after: after, limit: 1000)
+                return (page.points.filter { !$0.hasClockFault }.map(\.location), page.next)
+            }
+            try await self.watch(with: watcher, subscriber, events)
+        }
+    }
+
+    private func watch<Events: AsyncSequence & Sendable>(
+        with watcher: Watcher, _ subscriber: AssetSubscriber<MQTTTransport>, _ events: Events
+    ) async throws where Events.Element == SubscriberEvent {
+        for id in self.ids { subscriber.watch(try TrackableID(id), requesting: self.resolution) }
         try await watcher.run(subscriber, events)
+    }
+
+    private func start(now: UnixTime) throws -> UnixTime? {
+        try self.since.map { text in
+            try checked { () throws(TrackingError) in try HistoryTime.moment(text, now: now) }
+        }
     }
 }
 

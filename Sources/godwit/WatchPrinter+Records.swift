@@ -8,10 +8,14 @@ extension WatchPrinter {
 
     /// Mode, way and time of a trip: `bicycle 1.2 km 0:05:05`.
     static func describe(_ trip: Trip, _ units: DisplayUnits) -> String {
-        let seconds = Int(min(trip.duration, 1e9).rounded())
+        "\(trip.mode.printable) \(units.distance(Meters(trip.distance))) \(self.clock(trip.duration))"
+    }
+
+    /// A span of so many seconds, ≥ 0: `0:05:05`.
+    static func clock(_ seconds: Double) -> String {
+        let seconds = Int(min(seconds, 1e9).rounded())
         let parts = [seconds / 60 % 60, seconds % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
-        let way = units.distance(Meters(trip.distance))
-        return "\(trip.mode.printable) \(way) \(seconds / 3600):\(parts.joined(separator: ":"))"
+        return "\(seconds / 3600):\(parts.joined(separator: ":"))"
     }
 
     /// Kind and detail of an event, on one line, the detail cut.

@@ -36,9 +36,9 @@ struct Watcher: Sendable {
     private enum Part: Hashable { case shown, timeout, waited }
 
     /// Runs until the count or the time is reached, a key or a signal ends it, or the broker refuses.
-    func run(
-        _ subscriber: AssetSubscriber<MQTTTransport>, _ events: AsyncStream<SubscriberEvent>
-    ) async throws {
+    func run<Events: AsyncSequence & Sendable>(
+        _ subscriber: AssetSubscriber<MQTTTransport>, _ events: Events
+    ) async throws where Events.Element == SubscriberEvent {
         let ending = Ending()
         await withTaskGroup(of: Part.self) { group in
             group.addTask {
@@ -68,9 +68,9 @@ struct Watcher: Sendable {
         if let error = ending.error { throw error }
     }
 
-    private func show(
-        _ subscriber: AssetSubscriber<MQTTTransport>, _ events: AsyncStream<SubscriberEvent>, _ ending: Ending
-    ) async {
+    private func show<Events: AsyncSequence & Sendable>(
+        _ subscriber: AssetSubscriber<MQTTTransport>, _ events: Events, _ ending: Ending
+    ) async where Events.Element == SubscriberEvent {
         do {
             if self.format == .text, Terminal.isOutput {
                 try await self.showTable(subscriber, events, ending)
@@ -80,18 +80,22 @@ struct Watcher: Sendable {
         } catch let failure as Output.Failure where !failure.isClosed {
             Program.complain(failure.description)
             ending.note(ExitCode.outputUnwritable)
+        } catch let error as TrackingError {
+            ending.note(error)  // the history cannot be read
         } catch {
             // Nobody reads it any more, or the time to show what was heard is over.
         }
     }
 
-    private func printEvents(_ events: AsyncStream<SubscriberEvent>, _ ending: Ending) async throws {
+    private func printEvents<Events: AsyncSequence>(
+        _ events: Events, _ ending: Ending
+    ) async throws where Events.Element == SubscriberEvent {
         let output = Output()
         let printer = WatchPrinter(format: self.format, printsSkipped: self.printsSkipped, units: self.units)
         if let header = printer.header { try await output.write(header) }
         var left = self.count ?? .max
         var refused: Set<String> = []
-        for await event in events {
+        for try await event in events {
             guard !self.isOver(event, ending, &refused) else { return }
             if case .unheard(let id) = event {
                 self.logger.warning(
@@ -104,9 +108,9 @@ struct Watcher: Sendable {
         }
     }
 
-    private func showTable(
-        _ subscriber: AssetSubscriber<MQTTTransport>, _ events: AsyncStream<SubscriberEvent>, _ ending: Ending
-    ) async throws {
+    private func showTable<Events: AsyncSequence & Sendable>(
+        _ subscriber: AssetSubscriber<MQTTTransport>, _ events: Events, _ ending: Ending
+    ) async throws where Events.Element == SubscriberEvent {
         let output = Output()
         let view = LiveView(table: LiveTable(hasColour: Terminal.hasColour, units: self.units), request: self.request)
         let terminal = Terminal(output)
@@ -117,7 +121,7 @@ struct Watcher: Sendable {
             group.addTask {
                 var left = self.count ?? .max
                 var refused: Set<String> = []
-                for await event in events {
+                for try await event in events {
                     guard !self.isOver(event, ending, &refused) else { return }
                     // It showed up by itself: what the keys asked for meanwhile is asked of it too.
                     if let id = view.happened(event) { subscriber.request(view.request, for: id) }

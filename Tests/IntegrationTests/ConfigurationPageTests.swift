@@ -49,15 +49,30 @@ import Testing
         return rows
     }
 
+    /// The sections of the page that have the options of a command.
+    private static let broker = "Both programs"
+    private static let history = "Commands on the history"
+
     @Test(arguments: [
-        ("godwit-agent", "run", "`godwit-agent run`"), ("godwit", "watch", "`godwit watch ID…`"),
-        ("godwit", "send", "`godwit send COMMAND ID…`"),
+        ("godwit-agent", "run", [Self.broker, "`godwit-agent run`"]),
+        ("godwit", "watch", [Self.broker, "`godwit watch ID…`"]),
+        ("godwit", "send", [Self.broker, "`godwit send COMMAND ID…`"]),
+        ("godwit", "record", [Self.broker, Self.history, "`godwit record`"]),
+        ("godwit", "history", [Self.history, "`godwit history ID`"]),
+        ("godwit", "last", [Self.history, "`godwit last [ID…]`"]),
+        ("godwit", "trackables", [Self.history, "`godwit trackables`"]),
+        ("godwit", "trips", [Self.history, "`godwit trips ID`"]),
+        ("godwit", "import", [Self.history, "`godwit import FILE`"]),
+        ("godwit", "verify", [Self.history, "`godwit verify ID`"]),
+        ("godwit", "erase", [Self.broker, Self.history, "`godwit erase ID`"]),
+        ("godwit", "backup", [Self.history, "`godwit backup FILE`"]),
+        ("godwit", "replay", [Self.broker, Self.history, "`godwit replay ID`"]),
     ])
     func everyOptionIsOnThePageWithItsVariableKeyAndDefault(
-        program: String, subcommand: String, heading: String
+        program: String, subcommand: String, headings: [String]
     ) async throws {
         let options = try await Self.help(program, subcommand)
-        let rows = try Self.rows("Both programs").merging(Self.rows(heading)) { first, _ in first }
+        let rows = try headings.map(Self.rows).reduce(into: [:]) { $0.merge($1) { first, _ in first } }
         #expect(Set(options.map(\.name)) == Set(rows.keys))
         for option in options {
             let cells = try #require(rows[option.name])

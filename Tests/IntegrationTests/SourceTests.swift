@@ -59,7 +59,7 @@ import Testing
             let times = try self.receptions(track.watch.output)
             let first = try #require(times.first)
             let last = try #require(times.last)
-            #expect((0.7..<3.5).contains(last - first))
+            #expect((0.3..<3.5).contains(last - first))
             #expect(track.watch.output.contains("\"source\":\"replay\""))
         }
     }

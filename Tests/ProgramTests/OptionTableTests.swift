@@ -44,13 +44,70 @@ import Testing
     static let watch = Self.rows(
         Self.broker + [
             ("all", nil), ("format", "geojson"), ("resolution", "HIGH/1000/1"), ("silent", nil), ("count", "3"),
-            ("timeout", "4.5"), ("skipped", nil), ("units", "nautical"),
+            ("timeout", "4.5"), ("skipped", nil), ("units", "nautical"), ("since", "10m"),
+            ("store", "sqlite:/var/lib/godwit/history.sqlite"),
         ])
+
+    private static let place: [(String, String?)] = [("store", "postgres://me@db.example.org/tracks")]
+    private static let span: [(String, String?)] = [
+        ("from", "2026-05-04T09:30:00Z"), ("to", "2026-05-04T10:30:00+01:00"), ("last", "1h30m"),
+    ]
+
+    /// The commands on the history: their arguments, and their options.
+    static let history: [HistoryCase] = [
+        HistoryCase(
+            History.self, ["history", "van"],
+            Self.place + Self.span + [
+                ("bbox", "-8.7,52.6,-8.5,52.7"), ("trip", "abc"), ("max-points", "100"), ("format", "kml"),
+                ("output", "/tmp/van.kml"),
+            ]),
+        HistoryCase(
+            Last.self, ["last", "van", "--near", "-33.9,18.4", "--within", "500"],
+            Self.place + [("format", "json"), ("near", "52,-8"), ("within", "100")]),
+        HistoryCase(Trackables.self, ["trackables"], Self.place + [("format", "json")]),
+        HistoryCase(
+            Trips.self, ["trips", "van"],
+            Self.place + Self.span + [
+                ("stop-radius", "50"), ("stop-time", "60"), ("format", "json"), ("units", "imperial"),
+            ]),
+        HistoryCase(
+            Import.self, ["import", "van.gpx", "--trackable", "van"],
+            Self.place + [("trackable", "bus"), ("format", "csv")]),
+        HistoryCase(Verify.self, ["verify", "van"], Self.place + [("format", "json")]),
+        HistoryCase(Erase.self, ["erase", "van"], Self.broker + Self.place + [("before", "90d"), ("yes", nil)]),
+        HistoryCase(Backup.self, ["backup", "copy.sqlite"], Self.place),
+        HistoryCase(
+            Replay.self, ["replay", "van", "--as", "bus"],
+            Self.broker + Self.place + Self.span + [("speed", "10x"), ("as", "tram")]),
+    ]
+
+    static let record = Self.rows(
+        Self.broker + [
+            ("store", "postgres://me@db.example.org/tracks"), ("name", "keeper"), ("intake-user", "keeper-in"),
+            ("intake-cert", "/etc/in.crt"), ("intake-key", "/etc/in.key"), ("share", "team"), ("keep", "90d"),
+            ("receive-maximum", "100"),
+        ])
+
+    struct HistoryCase: Sendable, CustomTestStringConvertible {
+        let command: any ParsableCommand.Type
+        let arguments: [String]
+        let rows: [Row]
+        var testDescription: String { self.arguments[0] }
+
+        init(_ command: any ParsableCommand.Type, _ arguments: [String], _ rows: [(String, String?)]) {
+            self.command = command
+            self.arguments = arguments
+            self.rows = rows.map(Row.init)
+        }
+    }
 
     private static func rows(_ pairs: [(String, String?)]) -> [Row] { pairs.map(Row.init) }
 
     @Test func theTablesHaveEveryOption() throws {
-        for (rows, command) in [(Self.run, Run.self as any ParsableCommand.Type), (Self.watch, Watch.self)] {
+        let tables = [
+            (Self.run, Run.self as any ParsableCommand.Type), (Self.watch, Watch.self), (Self.record, Record.self),
+        ]
+        for (rows, command) in tables + Self.history.map({ ($0.rows, $0.command) }) {
             let options = try LayeredArguments.options(of: command).map(\.name).filter { $0 != "config" }
             #expect(Set(rows.map(\.option)) == Set(options))
         }
@@ -65,6 +122,21 @@ import Testing
         try self.compare(row, row.option == "all" ? ["watch"] : ["watch", "van"], Godwit.self)
     }
 
+    @Test(arguments: OptionTableTests.record) func anOptionOfRecordIsTheSameInAllThreePlaces(row: Row) throws {
+        try self.compare(row, ["record"], Godwit.self)
+    }
+
+    @Test(arguments: OptionTableTests.history) func anOptionOnTheHistoryIsTheSameInAllThreePlaces(
+        table: HistoryCase
+    ) throws {
+        for row in table.rows {
+            // What is given on the command line wins.
+            var base = table.arguments
+            if let place = base.firstIndex(of: "--\(row.option)") { base.removeSubrange(place...(place + 1)) }
+            try self.compare(row, base, Godwit.self)
+        }
+    }
+
     private func compare(_ row: Row, _ base: [String], _ root: any ParsableCommand.Type) throws {
         // A password belongs to a user.
         let user = row.option.hasPrefix("password") ? ["--broker", "mqtt://me@host"] : []
@@ -77,7 +149,7 @@ import Testing
         let value = row.value.map { "'\($0)'" } ?? "true"
         try "\(row.option): \(value)\n".write(toFile: file, atomically: true, encoding: .utf8)
         #expect(try self.parse(base + user, ["GODWIT_CONFIG": file], root) == expected)
-        if !["trackable", "source", "all"].contains(row.option) {
+        if !["trackable", "source", "all", "near", "within", "as"].contains(row.option) {
             #expect(try self.parse(base + user, [:], root) != expected)
         }
     }

@@ -1,3 +1,4 @@
+import GodwitOptions
 import TestSupport
 import Testing
 import TrackingControl

@@ -63,18 +63,32 @@ extension PostgresHistoryStore {
             let counts = try connection.run(
                 "SELECT count(*), count(*) FILTER (WHERE stream = 0) FROM point WHERE trackable = $1",
                 [.int(known.number)])
-            let rows = try connection.run(
-                "SELECT id, duplicates, clock_faults, number, last FROM stream WHERE trackable = $1 ORDER BY id",
-                [.int(known.number)])
-            let streams = try PostgresLedger.streams(rows, first: 3, connection)
             return VerifyReport(
-                streams: streams.enumerated().compactMap { row, stream in
-                    guard let id = StreamID(rows.text(row, 0)) else { return nil }
-                    return VerifyReport.StreamReport(
-                        id: id, coverage: stream.coverage, duplicates: Int(rows.integer(row, 1)),
-                        clockFaults: Int(rows.integer(row, 2)))
-                }, points: Int(counts.integer(0, 0)), unnumbered: Int(counts.integer(0, 1)),
-                erasedBefore: known.erasedBefore)
+                streams: try Self.streams(of: known.number, connection), points: Int(counts.integer(0, 0)),
+                unnumbered: Int(counts.integer(0, 1)), erasedBefore: known.erasedBefore)
+        }
+    }
+
+    /// See ``HistoryStore/coverage(of:)``.
+    public func coverage(of trackable: TrackableID) async throws(TrackingError) -> [StreamID: StreamCoverage] {
+        try await self.reader.perform { connection throws(TrackingError) in
+            guard let known = try PostgresLedger.load([trackable], connection).first?.trackable else { return [:] }
+            let streams = try Self.streams(of: known.number, connection)
+            return Dictionary(uniqueKeysWithValues: streams.map { ($0.id, $0.coverage) })
+        }
+    }
+
+    private static func streams(
+        of trackable: Int64, _ connection: PostgresConnection
+    ) throws(TrackingError) -> [VerifyReport.StreamReport] {
+        let rows = try connection.run(
+            "SELECT id, duplicates, clock_faults, number, last FROM stream WHERE trackable = $1 ORDER BY id",
+            [.int(trackable)])
+        return try PostgresLedger.streams(rows, first: 3, connection).enumerated().compactMap { row, stream in
+            guard let id = StreamID(rows.text(row, 0)) else { return nil }
+            return VerifyReport.StreamReport(
+                id: id, coverage: stream.coverage, duplicates: Int(rows.integer(row, 1)),
+                clockFaults: Int(rows.integer(row, 2)))
         }
     }
 

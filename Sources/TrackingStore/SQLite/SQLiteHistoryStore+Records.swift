@@ -69,31 +69,43 @@ extension SQLiteHistoryStore {
         }
     }
 
+    /// See ``HistoryStore/coverage(of:)``.
+    public func coverage(of trackable: TrackableID) async throws(TrackingError) -> [StreamID: StreamCoverage] {
+        try await self.read { db in
+            guard let number = try Self.number(of: trackable, db) else { return [:] }
+            let streams = try Self.streams(of: number, db)
+            return Dictionary(uniqueKeysWithValues: streams.map { ($0.id, $0.coverage) })
+        }
+    }
+
+    private static func streams(of trackable: Int64, _ db: Database) throws -> [VerifyReport.StreamReport] {
+        let row = try DirectStatement(
+            "SELECT id, number, last, duplicates, clock_faults FROM stream WHERE trackable = ? ORDER BY id", in: db)
+        defer { row.reset() }
+        row.bind(trackable, 1)
+        var streams: [VerifyReport.StreamReport] = []
+        while try row.step() {
+            guard let id = StreamID(row.text(0)) else { continue }
+            let stream = try SQLiteLedger.stream(number: row.integer(1), end: row.optionalInteger(2), db)
+            streams.append(
+                VerifyReport.StreamReport(
+                    id: id, coverage: stream.coverage, duplicates: Int(row.integer(3)),
+                    clockFaults: Int(row.integer(4))))
+        }
+        return streams
+    }
+
     /// See ``HistoryStore/verify(_:)``.
     public func verify(_ trackable: TrackableID) async throws(TrackingError) -> VerifyReport? {
         try await self.read { db in
             guard let known = try SQLiteLedger.load(trackable, [], db) else { return nil }
-            var report = VerifyReport(
-                streams: [], points: try Self.count("point", of: known.number, db), unnumbered: 0,
-                erasedBefore: known.erasedBefore)
-            report.unnumbered =
+            let unnumbered =
                 try Int.fetchOne(
                     db, sql: "SELECT count(*) FROM point WHERE trackable = ? AND stream = 0", arguments: [known.number])
                 ?? 0
-            let row = try DirectStatement(
-                "SELECT id, number, last, duplicates, clock_faults FROM stream WHERE trackable = ? ORDER BY id", in: db)
-            defer { row.reset() }
-            row.bind(known.number, 1)
-            while try row.step() {
-                guard let id = StreamID(row.text(0)) else { continue }
-                let stream = try SQLiteLedger.stream(number: row.integer(1), end: row.optionalInteger(2), db)
-                report.streams.append(
-                    VerifyReport.StreamReport(
-                        id: id, coverage: stream.coverage, duplicates: Int(row.integer(3)),
-                        clockFaults: Int(row.integer(4)))
-                )
-            }
-            return report
+            return VerifyReport(
+                streams: try Self.streams(of: known.number, db), points: try Self.count("point", of: known.number, db),
+                unnumbered: unnumbered, erasedBefore: known.erasedBefore)
         }
     }
 

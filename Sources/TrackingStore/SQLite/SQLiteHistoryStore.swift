@@ -98,6 +98,30 @@ public final class SQLiteHistoryStore: HistoryStore {
         }
     }
 
+    /// Writes a copy of the history as it is now into a new file, while a recorder goes on. The copy is a history like any other.
+    ///
+    /// - Parameter path: The file, which must not be there; it is there once all is written.
+    /// - Throws: `inputUnreadable` when it is there or cannot be made; `storeFailed`.
+    public func backup(to path: String) async throws(TrackingError) {
+        guard access(path, F_OK) != 0 else {
+            throw TrackingError(.inputUnreadable, "'\(path)' is there already: name another file")
+        }
+        let temporary = "\(path).\(getpid()).new"
+        let descriptor = Glibc.open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else {
+            throw TrackingError(.inputUnreadable, "'\(path)' cannot be made: \(String(cString: strerror(errno)))")
+        }
+        defer {
+            Glibc.close(descriptor)
+            unlink(temporary)
+        }
+        // It takes the file that is there, as long as that is empty, and with it the rights of its owner alone.
+        try await self.explained { try await self.pool.vacuum(into: temporary) }
+        guard fsync(descriptor) == 0, rename(temporary, path) == 0 else {
+            throw TrackingError(.storeFailed, "'\(path)' cannot be written: \(String(cString: strerror(errno)))")
+        }
+    }
+
     /// See ``HistoryStore/close()``.
     public func close() async throws(TrackingError) {
         try Self.explained(self.path) { try self.pool.close() }

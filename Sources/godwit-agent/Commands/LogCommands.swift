@@ -1,5 +1,4 @@
 import ArgumentParser
-import Glibc
 import GodwitOptions
 import TrackingControl
 import TrackingCore
@@ -36,10 +35,10 @@ struct Queue: AsyncParsableCommand {
 
         func run() async throws {
             let client = try self.agent.connect()
-            let output = try ExportFile(self.file)
+            let output = try OutputFile(self.file)
             let result = try await client.ask(.queueExport, within: nil) { line in
                 guard case .item(_, let item) = line else { return }
-                try output.write(RecordList.line(item))
+                try output.write(Array(RecordList.line(item).utf8))
             }
             try output.finish()
             if self.file != "-" { Output.writeAll("\(counted(result["records"]?.count ?? 0, "record")) written\n") }
@@ -60,7 +59,7 @@ struct Queue: AsyncParsableCommand {
             let status = try AgentStatus(members: await self.agent.ask(.status))
             let queue = status.queue
             let count = queue.points + queue.trips + queue.events
-            try SocketOptions.confirm("Forget \(counted(count, "record")) that nobody has yet?", isYes: self.yes)
+            try Terminal.confirm("Forget \(counted(count, "record")) that nobody has yet?", isYes: self.yes)
             let gone = try await self.agent.ask(.queuePurge)["records"]?.count ?? 0
             Output.writeAll("\(counted(gone, "record")) forgotten\n")
         }
@@ -125,7 +124,7 @@ struct Quarantine: AsyncParsableCommand {
 
         func run() async throws {
             let what = self.which.records.isEmpty ? "every quarantined record" : "\(self.which.records.count) of them"
-            try SocketOptions.confirm("Forget \(what)?", isYes: self.yes)
+            try Terminal.confirm("Forget \(what)?", isYes: self.yes)
             Output.writeAll("\(counted(try await self.which.ask(.quarantineDrop), "record")) forgotten\n")
         }
     }
@@ -154,45 +153,5 @@ enum RecordList {
         var members = item.object ?? [:]
         let record = members.removeValue(forKey: "record")?.text ?? "{}"
         return String(decoding: JSONValue.object(members).json.dropLast(), as: UTF8.self) + ",\"record\":\(record)}\n"
-    }
-}
-
-/// The file of an export: whole or not there.
-private final class ExportFile {
-    private let path: String?
-    private let temporary: String
-    private let handle: UnsafeMutablePointer<FILE>?
-
-    init(_ path: String) throws {
-        self.path = path == "-" ? nil : path
-        self.temporary = "\(path).\(getpid()).new"
-        guard self.path != nil else {
-            self.handle = nil
-            return
-        }
-        let descriptor = open(self.temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        self.handle = descriptor < 0 ? nil : fdopen(descriptor, "w")
-        guard self.handle != nil else { throw Self.error(path) }
-    }
-
-    deinit {
-        if let handle = self.handle { fclose(handle) }
-        if self.path != nil { unlink(self.temporary) }
-    }
-
-    func write(_ line: String) throws {
-        guard let path = self.path else { return try Output.writeAll(line).get() }
-        guard fputs(line, self.handle) >= 0 else { throw Self.error(path) }
-    }
-
-    func finish() throws {
-        guard let path = self.path, let handle = self.handle else { return }
-        guard fflush(handle) == 0, fsync(fileno(handle)) == 0, rename(self.temporary, path) == 0 else {
-            throw Self.error(path)
-        }
-    }
-
-    private static func error(_ path: String) -> TrackingError {
-        TrackingError(.inputUnreadable, "'\(path)' cannot be written: \(String(cString: strerror(errno)))")
     }
 }

@@ -62,7 +62,7 @@ struct Setup: AsyncParsableCommand {
         trial["trial"] = .flag(true)
         let client = try self.agent.connect()
         ChangeList.print(try await client.ask(.setUp, trial), standard: "nothing would change")
-        try SocketOptions.confirm("Take this over?", isYes: self.yes)
+        try Terminal.confirm("Take this over?", isYes: self.yes)
         _ = try await client.ask(.setUp, request.arguments)
         Output.writeAll("done\n")
     }

@@ -38,35 +38,6 @@ struct SocketOptions: ParsableArguments {
             Output.writeAll("\r" + ProgressBar(done: done, total: total).text(width: Terminal.size.width) + "\u{1B}[K")
         }
     }
-
-    /// Asks a person, who must say yes.
-    ///
-    /// - Throws: Exit code 64 where nobody can be asked, 1 where the answer is no.
-    static func confirm(_ question: String, isYes: Bool) throws {
-        guard !isYes else { return }
-        guard Terminal.isInput else { throw ValidationError("\(question) Nobody can be asked: give --yes") }
-        Output.writeAll("\(question) [y/N] ")
-        guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
-            Program.complain("nothing was changed")
-            throw ExitCode(1)
-        }
-    }
-}
-
-/// How far a long command is, in a line.
-struct ProgressBar {
-    let done: Int
-    let total: Int
-
-    /// The bar, at most `width` characters.
-    func text(width: Int) -> String {
-        let count = " \(self.done)/\(self.total)"
-        let room = max(0, min(60, width - count.count - 3))
-        let part = self.total > 0 ? Double(min(self.done, self.total)) / Double(self.total) : 1
-        let filled = Int((part * Double(room)).rounded(.down))
-        let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: room - filled)
-        return String("[\(bar)]\(count)".prefix(width))
-    }
 }
 
 extension TrackableID {
@@ -84,6 +55,3 @@ extension Coordinate {
     /// The place as an argument of a command.
     var json: JSONValue { .list([.number(self.longitude), .number(self.latitude)]) }
 }
-
-/// Counts and their noun: `1 point`, `2 points`.
-func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }

@@ -1,19 +1,19 @@
-import TrackingCore
+public import TrackingCore
 
 /// Decides when each fix of a recording is due, and whether the resolution in force wants it.
-struct ReplayPacer: Sendable {
+public struct ReplayPacer: Sendable {
     private let pace: ReplayPace
     /// A fix and the moment at which it was due, from which the others are counted.
     private var anchor: (fix: UnixTime, due: MonotonicTime)?
     private var lastDelivered: UnixTime?
 
     /// Makes a pacer that has seen nothing yet.
-    init(pace: ReplayPace) { self.pace = pace }
+    public init(pace: ReplayPace) { self.pace = pace }
 
     /// When the fix of this time is due: `nil` for at once.
     ///
     /// Where the recording jumps back (several tracks in one file), the clock starts anew.
-    mutating func due(_ fix: UnixTime, now: MonotonicTime) -> MonotonicTime? {
+    public mutating func due(_ fix: UnixTime, now: MonotonicTime) -> MonotonicTime? {
         guard case .times(let factor) = self.pace else { return nil }
         guard let anchor = self.anchor, fix >= anchor.fix else {
             self.anchor = (fix, now)

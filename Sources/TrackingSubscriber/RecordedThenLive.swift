@@ -1,0 +1,134 @@
+public import TrackingCore
+
+/// Reads recorded points of a trackable from a time on, in the order of their times: a page at most, from where the one before
+/// ended, and where the next begins; `nil` there at the end.
+public typealias RecordedPoints =
+    @Sendable (_ id: TrackableID, _ from: UnixTime, _ after: PointName?) async throws(TrackingError) -> (
+        points: [Location], next: PointName?
+    )
+
+extension AssetSubscriber {
+    /// What was recorded of trackables since a time, one after the other, and then everything live, from now on: each point once.
+    ///
+    /// Ask for it before ``run()``, and watch the trackables. Before the first live position of a trackable is told, what the
+    /// recorder stored meanwhile is read; a recorder that is behind is waited for, 5 s in all. Live events wait until what is
+    /// recorded was read, at most as many as ``events`` keeps.
+    ///
+    /// - Parameter recorded: Reads what was recorded.
+    public func events(
+        since time: UnixTime, of ids: [TrackableID], recorded: @escaping RecordedPoints
+    ) -> RecordedThenLive {
+        RecordedThenLive(live: self.events, since: time, of: ids, recorded: recorded)
+    }
+}
+
+/// See ``AssetSubscriber/events(since:of:recorded:)``. For one task.
+public struct RecordedThenLive: AsyncSequence, Sendable {
+    let live: AsyncStream<SubscriberEvent>
+    let since: UnixTime
+    let ids: [TrackableID]
+    let recorded: RecordedPoints
+
+    init(
+        live: AsyncStream<SubscriberEvent>, since: UnixTime, of ids: [TrackableID], recorded: @escaping RecordedPoints
+    ) {
+        self.live = live
+        self.since = since
+        self.ids = ids
+        self.recorded = recorded
+    }
+
+    /// Begins with what was recorded.
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
+
+    /// One task's place in it.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        /// What is being read of the history.
+        private struct Reading {
+            let id: TrackableID
+            let from: UnixTime
+            var after: PointName?
+            /// The live position that waits for it.
+            var held: ReceivedUpdate?
+        }
+
+        private let since: UnixTime
+        private let recorded: RecordedPoints
+        private var live: AsyncStream<SubscriberEvent>.Iterator
+        private var unread: ArraySlice<TrackableID>
+        private var reading: Reading?
+        private var seams: [TrackableID: HistorySeam] = [:]
+        private var waiting: ArraySlice<SubscriberEvent> = []
+        private var deadline: ContinuousClock.Instant?
+
+        /// How long a recorder that is behind is waited for, over all trackables.
+        private static let patience = Duration.seconds(5)
+        /// How long until it is looked again.
+        private static let pause = Duration.milliseconds(100)
+
+        init(_ sequence: RecordedThenLive) {
+            self.since = sequence.since
+            self.recorded = sequence.recorded
+            self.live = sequence.live.makeAsyncIterator()
+            self.unread = sequence.ids[...]
+        }
+
+        /// The next event; `nil` at the end of the live ones.
+        ///
+        /// - Throws: What reading the history throws.
+        public mutating func next() async throws -> SubscriberEvent? {
+            while true {
+                if let event = self.waiting.popFirst() { return event }
+                if let reading = self.reading {
+                    try await self.read(reading)
+                } else if let id = self.unread.popFirst() {
+                    self.seams[id] = HistorySeam()
+                    self.reading = Reading(id: id, from: self.since)
+                } else if let event = await self.live.next(isolation: #isolation) {
+                    self.take(event)
+                } else {
+                    return nil
+                }
+            }
+        }
+
+        /// Reads the next page.
+        private mutating func read(_ reading: Reading) async throws {
+            let page = try await self.recorded(reading.id, reading.from, reading.after)
+            for point in page.points where self.seams[reading.id]?.told(point) == true {
+                let update = ReceivedUpdate(
+                    update: LocationUpdate(location: point), skipped: [], isLate: false, isRetained: false)
+                self.waiting.append(.location(reading.id, update))
+            }
+            self.reading?.after = page.next
+            guard page.next == nil else { return }
+            if let held = reading.held, self.seams[reading.id]?.misses(held.update) == true, self.isPatient {
+                try await Task.sleep(for: Self.pause)
+                return
+            }
+            self.reading = nil
+            if let held = reading.held { self.pass(held, of: reading.id) }
+        }
+
+        private var isPatient: Bool { self.deadline.map { ContinuousClock.now < $0 } ?? false }
+
+        /// Takes a live event: the first position of a trackable waits for what was recorded before it.
+        private mutating func take(_ event: SubscriberEvent) {
+            guard case .location(let id, let received) = event, let seam = self.seams[id] else {
+                self.waiting.append(event)
+                return
+            }
+            guard let from = seam.start(before: received.update, since: self.since) else {
+                return self.pass(received, of: id)
+            }
+            self.seams[id]?.isClosed = true
+            self.deadline = self.deadline ?? .now + Self.patience
+            self.reading = Reading(id: id, from: from, held: received)
+        }
+
+        private mutating func pass(_ received: ReceivedUpdate, of id: TrackableID) {
+            guard let rest = self.seams[id]?.rest(of: received) else { return }
+            self.waiting.append(.location(id, rest))
+        }
+    }
+}

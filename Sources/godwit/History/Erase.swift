@@ -1,0 +1,71 @@
+import ArgumentParser
+import GodwitOptions
+import Logging
+import TrackingCore
+import TrackingHistory
+import TrackingStore
+
+/// `godwit erase`: forgets a trackable, in the history and at the broker.
+struct Erase: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Erase what is recorded of a trackable, and what the broker keeps of it.",
+        discussion: """
+            Points, trips, events, states and what was set aside; of an earlier time than --before, or all of it. What is of an \
+            erased time and comes later is not taken. Then the messages that the broker keeps for those who come later. It \
+            asks first. Exit code 69 where the broker could not be reached: then erase again.
+            """)
+
+    @Argument(help: "Which.", transform: TrackableID.checked)
+    var id: TrackableID
+
+    @Option(
+        help: ArgumentHelp(
+            "Only what is of an earlier time: RFC 3339 (2026-05-04T09:30:00Z), or how long ago (90d, 2h).",
+            valueName: "time"))
+    var before: String?
+
+    @Flag(help: "Do not ask.")
+    var yes = false
+
+    @OptionGroup var broker: BrokerOptions
+    @OptionGroup var store: StoreOptions
+
+    func validate() throws { _ = try self.limit(now: TimeText.now) }
+
+    func run() async throws {
+        Program.startLogging(Logger.Level(rawValue: self.broker.logLevel) ?? .warning)
+        let now = TimeText.now
+        let before = try self.limit(now: now)
+        let client = try self.broker.client(try self.broker.identity())
+        let root = try TopicRoot(self.broker.topicRoot)
+        let what = before.map { "everything of \(self.id.rawValue.printable) before \(TimeText.rfc3339($0))" }
+        try await self.store.use { store in
+            try Terminal.confirm(
+                "Erase \(what ?? "everything of \(self.id.rawValue.printable)") for good?", isYes: self.yes)
+            Output.writeAll(Self.text(try await store.erase(self.id, before: before, now: now)))
+        }
+        do throws(TrackingError) {
+            let cleared = try await KeptMessages(of: self.id, before: before, root: root).clear(with: client)
+            Output.writeAll("broker: \(counted(cleared, "kept message")) cleared\n")
+        } catch {
+            Program.complain("what the broker keeps could not be cleared, erase again: \(error.message)")
+            throw error.exitCode
+        }
+    }
+
+    private func limit(now: UnixTime) throws -> UnixTime? {
+        try self.before.map { text in
+            try checked { () throws(TrackingError) in try HistoryTime.moment(text, now: now) }
+        }
+    }
+
+    /// What was erased, and what remains.
+    static func text(_ report: EraseReport) -> String {
+        let counts = [
+            counted(report.points, "point"), counted(report.trips, "trip"), counted(report.events, "event"),
+            counted(report.states, "state"), counted(report.quarantined, "message") + " that were set aside",
+        ]
+        return (["erased: \(counts.joined(separator: ", "))"] + report.remains.map { "not erased: \($0)" })
+            .joined(separator: "\n") + "\n"
+    }
+}

@@ -1,0 +1,88 @@
+import GodwitOptions
+import TrackingCore
+import TrackingHistory
+import TrackingStore
+
+/// Writes what a query finds, in bounded memory: a page, or as many points as were asked for.
+struct HistoryExport {
+    let query: PointQuery
+    let format: HistoryFormat
+    let maximumPoints: Int?
+
+    /// What was written.
+    struct Summary: Equatable {
+        /// How many points were found.
+        var found = 0
+        /// How many of them were written.
+        var written = 0
+        /// No point that was left out was further than this from where the written ones say that it was at its time.
+        var bound: Meters = 0
+
+        /// In words, where points were left out.
+        var note: String? {
+            guard self.written < self.found else { return nil }
+            return "\(self.written) of \(counted(self.found, "point")): each of the others was at most "
+                + "\(self.bound.value.text(digits: 1)) m from where these put it at its time\n"
+        }
+    }
+
+    /// Writes it.
+    ///
+    /// - Throws: What store and file throw.
+    func run(
+        _ store: any HistoryStore, to file: OutputFile, _ progress: inout ErrorProgress
+    ) async throws -> Summary {
+        let end = try await store.lastPositions(of: [self.query.trackable]).first?.location.time
+        var share = TimeShare(end: [self.query.times.to, end].compactMap { $0 }.min())
+        var writer = HistoryWriter(self.format, of: self.query.trackable)
+        try file.write(writer.begin())
+        var summary = Summary()
+        if let maximumPoints = self.maximumPoints {
+            var simplifier = try HistorySimplifier(maximumPoints: maximumPoints)
+            try await store.readAll(self.query) { page in
+                for point in page { simplifier.append(point.location) }
+                if let bar = share.bar(page.last?.location.time) { progress.show(bar) }
+            }
+            for point in simplifier.points { try file.write(writer.append(point)) }
+            summary = Summary(found: simplifier.count, written: simplifier.points.count, bound: simplifier.bound)
+        } else {
+            var continuity = TrackContinuity(try await self.coverage(store))
+            try await store.readAll(self.query) { page in
+                for point in page.map(\.location) {
+                    if continuity.isInterrupted(before: point) { try file.write(writer.interrupt()) }
+                    try file.write(writer.append(point))
+                }
+                summary.found += page.count
+                if let bar = share.bar(page.last?.location.time) { progress.show(bar) }
+            }
+            summary.written = summary.found
+        }
+        try file.write(writer.finish())
+        return summary
+    }
+
+    /// What tells where points are missing; `nil` where only a part of the points is read.
+    private func coverage(_ store: any HistoryStore) async throws -> [StreamID: StreamCoverage]? {
+        guard self.query.box == nil, self.query.tripID == nil else { return nil }
+        return try await store.coverage(of: self.query.trackable)
+    }
+}
+
+/// How much of a span of time has been read.
+struct TimeShare {
+    /// Where it ends; `nil` where that is not known.
+    let end: UnixTime?
+    private var start: UnixTime?
+
+    init(end: UnixTime?) { self.end = end }
+
+    /// The bar, in percent, once the time that was read begins and ends somewhere.
+    mutating func bar(_ time: UnixTime?) -> ProgressBar? {
+        guard let end = self.end, let time else { return nil }
+        let start = self.start ?? time
+        self.start = start
+        let whole = end.seconds - start.seconds
+        guard whole > 0 else { return nil }
+        return ProgressBar(done: Int((max(0, min(1, (time.seconds - start.seconds) / whole)) * 100)), total: 100)
+    }
+}

@@ -1,0 +1,116 @@
+import ArgumentParser
+import GodwitOptions
+import Logging
+import ServiceLifecycle
+import TrackingCore
+import TrackingMQTT
+import TrackingPublisher
+import TrackingStore
+
+/// `godwit replay`: publishes recorded points again.
+struct Replay: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Publish recorded points again, as it happened, under another name.",
+        discussion: """
+            Each point goes out when it is due, with the time that it was recorded with, and marked as a replay; points with a \
+            wrong clock are left out. It ends with the last point, once everything is acknowledged.
+            """)
+
+    @Argument(help: "Whose points.", transform: TrackableID.checked)
+    var id: TrackableID
+
+    @OptionGroup var span: SpanOptions
+
+    @Option(help: ArgumentHelp("So many times as fast: 10x, 0.5x, above 0; or max.", valueName: "n"))
+    var speed = "1x"
+
+    @Option(
+        name: .customLong("as"), help: ArgumentHelp("The trackable to publish them for.", valueName: "id"),
+        transform: TrackableID.checked)
+    var newID: TrackableID
+
+    @OptionGroup var broker: BrokerOptions
+    @OptionGroup var store: StoreOptions
+
+    func validate() throws {
+        _ = try self.pace()
+        guard self.newID != self.id else {
+            throw ValidationError(
+                "--as must name another trackable: its own history is not to be mixed with its replay")
+        }
+    }
+
+    private func pace() throws -> ReplayPace {
+        try checked { () throws(TrackingError) in
+            try ReplayPace.parse(self.speed.hasSuffix("x") ? String(self.speed.dropLast()) : self.speed)
+        }
+    }
+
+    func run() async throws {
+        Program.startLogging(Logger.Level(rawValue: self.broker.logLevel) ?? .warning)
+        let query = PointQuery(self.id, during: try self.span.times(now: TimeText.now))
+        let identity = try self.broker.identity()
+        var configuration = PublisherConfiguration(client: identity.client, session: identity.session)
+        configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
+        configuration.isClientRandom = identity.isRandom
+        configuration.defaultResolution = try Resolution(
+            accuracy: .maximum, desiredInterval: .zero, minimumDisplacement: 0)
+        let publisher = AssetPublisher(
+            configuration: configuration, transport: try self.broker.transport(for: configuration))
+        publisher.add(Trackable(self.newID))
+        let player = HistoryPlayer(publisher: publisher, pace: try self.pace(), failsFast: self.broker.failFast)
+        try await self.store.use { store in
+            if try await store.verify(self.id) == nil { try nothingIsStored(of: self.id) }
+            try await player.run(query, of: store)
+        }
+    }
+}
+
+/// Publishes what a query finds, at its pace.
+struct HistoryPlayer {
+    let publisher: AssetPublisher<MQTTTransport>
+    let pace: ReplayPace
+    let failsFast: Bool
+
+    /// Runs until the last point is acknowledged, or a signal ends it.
+    func run(_ query: PointQuery, of store: any HistoryStore) async throws {
+        let ending = Ending()
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                do { try await self.play(query, of: store) } catch is CancellationError {} catch { ending.note(error) }
+                self.publisher.finish()
+            }
+            let changes = self.publisher.connectionChanges
+            group.addTask {
+                for await case let lost? in changes {
+                    guard lost.lasted == nil, let reason = lost.reason, reason.isRefusal || self.failsFast else {
+                        continue
+                    }
+                    ending.note(reason)
+                    self.publisher.finish(within: .zero)
+                }
+            }
+            do { try await Program.run(self.publisher) } catch { ending.note(error) }
+            group.cancelAll()
+        }
+        if let error = ending.error { throw error }
+    }
+
+    private func play(_ query: PointQuery, of store: any HistoryStore) async throws {
+        var pacer = ReplayPacer(pace: self.pace)
+        let clock = ContinuousClock()
+        let start = clock.now
+        try await store.readAll(query) { page in
+            for point in page where !point.hasClockFault {
+                try Task.checkCancellation()
+                let now = MonotonicTime(.zero).advanced(by: start.duration(to: clock.now))
+                if let due = pacer.due(point.location.time, now: now) {
+                    try await clock.sleep(for: now.duration(to: due))
+                }
+                var fix = point.location
+                (fix.stream, fix.seq, fix.source) = (nil, nil, .replay)
+                await self.publisher.publishAndWait(fix)
+            }
+        }
+    }
+}

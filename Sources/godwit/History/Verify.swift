@@ -1,0 +1,107 @@
+import ArgumentParser
+import GodwitOptions
+import TrackingCore
+import TrackingStore
+
+/// `godwit verify`: what is there of a trackable, and what is missing.
+struct Verify: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Say what is stored of a trackable, and what is missing.",
+        discussion: """
+            Of each stream the ranges of numbers and what is known of them, the declared gaps among them; how many records came \
+            again, and how many had a wrong clock. Exit code 1 where numbers are missing that nobody declared, or where \
+            nothing is stored of the trackable.
+            """)
+
+    @Argument(help: "Whose.", transform: TrackableID.checked)
+    var id: TrackableID
+
+    @Option(help: ArgumentHelp("text, or json: one object.", valueName: "format"))
+    var format = ListFormat.text
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var file: FileOptions
+
+    func run() async throws {
+        guard let report = try await self.store.use({ store in try await store.verify(self.id) }) else {
+            try nothingIsStored(of: self.id)
+        }
+        let printer = VerifyPrinter(id: self.id, report: report)
+        let file = try OutputFile(nil)
+        try file.write(Array((self.format == .text ? printer.text : printer.json).utf8))
+        try file.finish()
+        if !report.isComplete { throw ExitCode(1) }
+    }
+}
+
+/// A report as text.
+struct VerifyPrinter {
+    let id: TrackableID
+    let report: VerifyReport
+
+    /// For people.
+    var text: String {
+        var lines = ["\(self.id.rawValue.printable): \(counted(self.report.points, "point"))"]
+        if self.report.unnumbered > 0 { lines[0] += ", \(self.report.unnumbered) of them without a stream" }
+        if let before = self.report.erasedBefore {
+            lines.append("erased before \(TimeText.rfc3339(before)): what is older is not taken")
+        }
+        for stream in self.report.streams {
+            var facts: [String] = []
+            if stream.duplicates > 0 { facts.append("\(stream.duplicates) came again") }
+            if stream.clockFaults > 0 { facts.append("\(stream.clockFaults) with a wrong clock") }
+            if let end = stream.coverage.end { facts.append("ends with \(end)") }
+            lines.append("stream \(stream.id)" + (facts.isEmpty ? "" : ": " + facts.joined(separator: ", ")))
+            for (seqs, what) in Self.rows(stream) { lines.append("  \(Self.text(seqs))  \(what)") }
+        }
+        let missing = self.report.streams.reduce(0) { $0 + $1.undeclaredGaps.count }
+        lines.append(missing == 0 ? "complete" : "\(counted(missing, "undeclared gap"))")
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// For programs: one object, line end included.
+    var json: String {
+        var members: [String: JSONValue] = [
+            "trackable": .text(self.id.rawValue), "points": .number(Double(self.report.points)),
+            "unnumbered": .number(Double(self.report.unnumbered)), "complete": .flag(self.report.isComplete),
+            "streams": .list(self.report.streams.map(Self.json)),
+        ]
+        members["erasedBefore"] = self.report.erasedBefore.map { .number($0.seconds) }
+        return String(decoding: JSONValue.object(members).json, as: UTF8.self) + "\n"
+    }
+
+    private static func json(_ stream: VerifyReport.StreamReport) -> JSONValue {
+        let ranges = self.rows(stream).map { seqs, what -> JSONValue in
+            .object([
+                "first": .number(Double(seqs.lowerBound)), "last": .number(Double(seqs.upperBound)), "mark": .text(what),
+            ])
+        }
+        var members: [String: JSONValue] = [
+            "stream": .text(stream.id.rawValue), "duplicates": .number(Double(stream.duplicates)),
+            "clockFaults": .number(Double(stream.clockFaults)), "ranges": .list(ranges),
+        ]
+        members["end"] = stream.coverage.end.map { .number(Double($0)) }
+        return .object(members)
+    }
+
+    /// What is known of which numbers, in their order; of what nothing is known is `missing`.
+    private static func rows(_ stream: VerifyReport.StreamReport) -> [(ClosedRange<UInt64>, String)] {
+        let known = stream.coverage.ranges.map { ($0.seqs, Self.word($0.mark)) }
+        return (known + stream.undeclaredGaps.map { ($0, "missing") }).sorted { $0.0.lowerBound < $1.0.lowerBound }
+    }
+
+    /// As the view `streams` has it.
+    private static func word(_ mark: StreamCoverage.Mark) -> String {
+        switch mark {
+        case .erased: "erased"
+        case .stored: "stored"
+        case .refused: "refused"
+        case .gone: "gone"
+        case .belowOldest: "below oldest"
+        }
+    }
+
+    private static func text(_ seqs: ClosedRange<UInt64>) -> String {
+        seqs.lowerBound == seqs.upperBound ? "\(seqs.lowerBound)" : "\(seqs.lowerBound)–\(seqs.upperBound)"
+    }
+}

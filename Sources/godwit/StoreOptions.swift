@@ -1,0 +1,68 @@
+import ArgumentParser
+import FoundationEssentials
+import GodwitOptions
+import TrackingCore
+import TrackingStore
+
+/// Where the history is: the same for every command that reads it or writes it.
+struct StoreOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The history: sqlite:FILE, or postgres://user@host/database. Default: history.sqlite in $STATE_DIRECTORY, else in $XDG_STATE_HOME/godwit.",
+            valueName: "where"))
+    var store: StoreLocation?
+
+    /// Opens the history, does something with it, and closes it.
+    ///
+    /// - Parameter mayMake: Whether a history that is not there yet is made; otherwise that is an error.
+    /// - Throws: `inputUnreadable` when it is not there, `storeUnusable`, `storeFailed`, and what `body` throws.
+    func use<Value>(mayMake: Bool = false, _ body: (any HistoryStore) async throws -> Value) async throws -> Value {
+        let store = try await self.open(mayMake: mayMake)
+        let result: Result<Value, any Error>
+        do { result = .success(try await body(store)) } catch { result = .failure(error) }
+        try await store.close()
+        return try result.get()
+    }
+
+    /// Opens the history.
+    ///
+    /// - Parameter mayMake: Whether a history that is not there yet is made; otherwise that is an error.
+    /// - Throws: `inputUnreadable` when it is not there, `storeUnusable`, `storeFailed`.
+    func open(mayMake: Bool) async throws(TrackingError) -> any HistoryStore {
+        switch try self.location() {
+        case .sqlite(let path):
+            guard mayMake || FileManager.default.fileExists(atPath: path) else {
+                throw TrackingError(
+                    .inputUnreadable,
+                    "there is no history \(path) yet: name another with --store, or make one with godwit record or godwit import"
+                )
+            }
+            return try SQLiteHistoryStore(path: path)
+        case .postgres(let address): return try await PostgresHistoryStore(address: address)
+        }
+    }
+
+    /// Where it is: as given, or else the file in the state folder.
+    func location() throws(TrackingError) -> StoreLocation {
+        if let store = self.store { return store }
+        return .sqlite(path: try StateFolder.path(for: "history.sqlite", option: "--store"))
+    }
+}
+
+/// A place for a history, as `--store` names it.
+enum StoreLocation: Hashable, ExpressibleByArgument {
+    /// A file.
+    case sqlite(path: String)
+    /// What libpq takes for an address.
+    case postgres(address: String)
+
+    init?(argument: String) {
+        if argument.hasPrefix("sqlite:"), argument.utf8.count > "sqlite:".utf8.count {
+            self = .sqlite(path: String(argument.dropFirst("sqlite:".count)))
+        } else if argument.hasPrefix("postgres://") || argument.hasPrefix("postgresql://") {
+            self = .postgres(address: argument)
+        } else {
+            return nil
+        }
+    }
+}

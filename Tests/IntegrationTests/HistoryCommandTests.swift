@@ -1,0 +1,414 @@
+import Foundation
+import TestSupport
+import Testing
+import TrackingCore
+import TrackingStore
+
+/// The commands on the history, as a user runs them.
+@Suite(.timeLimit(.minutes(3))) struct HistoryCommandTests {
+    // MARK: - Taking in and giving back
+
+    @Test func aFileTwiceIsThePointsOnceAndComesBackAsItWas() async throws {
+        let shelf = try Shelf()
+        let file = shelf.path("track.gpx")
+        try Self.gpx(Self.drive(300)).write(toFile: file, atomically: true, encoding: .utf8)
+        let first = try await shelf.run(["import", file, "--trackable", "van"])
+        #expect(first.code == 0 && first.output == "300 points stored\n", "\(first.errors)")
+        let second = try await shelf.run(["import", file, "--trackable", "van"])
+        #expect(second.code == 0 && second.output == "0 points stored, 300 were there already\n")
+        let text = try await shelf.run(["history", "van"])
+        #expect(text.code == 0 && text.lines.count == 300)
+        #expect(text.lines[0].hasPrefix("2026-05-04T09:00:00Z 52,"), "\(text.lines[0])")
+        // What is written in a format that keeps everything is read again as the same.
+        for format in ["json", "geojson", "csv"] {
+            let copy = shelf.path("copy.\(format)")
+            let export = try await shelf.run(["history", "van", "--format", format, "--output", copy])
+            #expect(export.code == 0 && export.output.isEmpty, "\(export.errors)")
+            _ = try await shelf.run(["import", copy, "--trackable", format])
+            #expect(try await shelf.run(["history", format]).output == text.output)
+        }
+        let part = try await shelf.run([
+            "history", "van", "--from", "2026-05-04T09:01:00Z", "--to", "2026-05-04T09:02:00Z",
+        ])
+        #expect(part.lines.count == 60 && part.lines[0].hasPrefix("2026-05-04T09:01:00Z"))
+        let box = try await shelf.run(["history", "van", "--bbox", "-9,52.0005,-8,52.00105"])
+        #expect(box.lines.count == 6)
+        let none = try await shelf.run(["history", "van", "--last", "1s"])
+        #expect(none.code == 0 && none.output.isEmpty)
+    }
+
+    @Test func theExportsOpenInOtherPrograms() async throws {
+        let shelf = try Shelf()
+        try await shelf.store(Self.points(1...50) + Self.points(61...300))
+        for (format, program, arguments, sign) in [
+            ("gpx", "gpsbabel", ["-t", "-i", "gpx", "-f", "FILE", "-o", "unicsv", "-F", "-"], "52.00010"),
+            ("geojson", "ogrinfo", ["-ro", "-al", "-so", "FILE"], "Feature Count: 290"),
+            ("kml", "ogrinfo", ["-ro", "-al", "FILE"], "Feature Count: 2"),
+            (
+                "csv", "sqlite3",
+                [":memory:", "-cmd", ".import --csv FILE h", "select count(*), min(time), min(seq) from h"],
+                "290|2026-09-21T14:13:21Z|1"
+            ),
+        ] {
+            let file = shelf.path("history.\(format)")
+            let export = try await shelf.run(["history", "van", "--format", format, "--output", file])
+            #expect(export.code == 0, "\(export.errors)")
+            let opened = try await Self.run(program, arguments.map { $0.replacing("FILE", with: file) })
+            #expect(opened.code == 0 && opened.output.contains(sign), "\(format): \(opened.output.prefix(800)) \(opened.errors)")
+        }
+        // Where points are missing, a track is interrupted.
+        let gpx = try await shelf.run(["history", "van", "--format", "gpx"])
+        #expect(gpx.output.components(separatedBy: "<trkseg>").count == 3)
+    }
+
+    @Test func aHistoryOfSoManyPointsSaysHowFarOffTheOthersAre() async throws {
+        let shelf = try Shelf()
+        try await shelf.store(Self.points(1...500))
+        let result = try await shelf.run(["history", "van", "--max-points", "20"])
+        #expect(result.code == 0 && result.lines.count == 20)
+        #expect(result.errors == "20 of 500 points: each of the others was at most 0.0 m from where these put it at its time\n")
+    }
+
+    @Test func whatIsNotThereIsSaid() async throws {
+        let shelf = try Shelf()
+        let missing = try await shelf.run(["last"])
+        #expect(missing.code == 66 && missing.errors.contains("there is no history \(shelf.file)"))
+        try await shelf.store(Self.points(1...5))
+        for command in [["history", "nobody"], ["trips", "nobody"], ["verify", "nobody"]] {
+            let result = try await shelf.run(command)
+            #expect(result.code == 1 && result.output.isEmpty, "\(command)")
+            #expect(result.errors == "Error: nothing is stored of nobody\n")
+        }
+        let last = try await shelf.run(["last", "van", "nobody"])
+        #expect(last.code == 1 && last.lines.count == 1 && last.errors.contains("of nobody"))
+        for wrong in [
+            ["history", "van", "--from", "yesterday"], ["history", "van", "--bbox", "1,2,3"],
+            ["history", "van", "--last", "2h", "--from", "3h"], ["last", "--near", "52,-8"],
+            ["import", "points.xyz", "--trackable", "van"], ["history", "van", "--store", "mysql:x"],
+        ] {
+            #expect(try await shelf.run(wrong).code == 64, "\(wrong)")
+        }
+    }
+
+    @Test func ofABadFileTheGoodPointsAreTaken() async throws {
+        let shelf = try Shelf()
+        let file = shelf.path("points.csv")
+        try "time,lat,lon\n2026-05-04T09:00:00Z,52,-8\n2026-05-04T09:00:01Z,91,-8\n2026-05-04T09:00:02Z,53,-8\n"
+            .write(toFile: file, atomically: true, encoding: .utf8)
+        let result = try await shelf.run(["import", file, "--trackable", "van"])
+        #expect(result.code == 1 && result.output == "2 points stored, 1 could not be read\n")
+        #expect(result.errors.contains("line 3") && !result.errors.contains("91"))
+        let other = try await shelf.run(["import", "/dev/null", "--trackable", "van", "--format", "gpx"])
+        #expect(other.code == 66, "\(other.output) \(other.errors)")
+    }
+
+    // MARK: - Looking
+
+    @Test func theLastPositionsAndTheTrackables() async throws {
+        let shelf = try Shelf()
+        for (id, count) in [("near", 5), ("far", 3000), ("nearest", 1)] {
+            try await shelf.store(Self.points(1...UInt64(count)), of: id)
+        }
+        let all = try await shelf.run(["last"])
+        #expect(all.lines.map { String($0.prefix { $0 != " " }) } == ["far", "near", "nearest"])
+        let near = try await shelf.run(["last", "--near", "52,-8.66", "--within", "1000"])
+        #expect(near.lines.map { String($0.prefix { $0 != " " }) } == ["nearest", "near"])
+        #expect(near.lines[0].hasSuffix("(11 m away)"))
+        let json = try await shelf.run(["last", "far", "--format", "json"])
+        let feature = try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any]
+        #expect(feature?["id"] as? String == "far" && feature?["type"] as? String == "Feature")
+        let list = try await shelf.run(["trackables", "--format", "json"])
+        #expect(list.lines[0] == #"{"first":1790000001,"last":1790003000,"streams":1,"trackable":"far"}"#)
+        #expect(try await shelf.run(["trackables"]).lines.count == 3)
+    }
+
+    @Test func theTripsThatWereRecordedAndThoseThatAreFound() async throws {
+        let shelf = try Shelf()
+        // A recorded trip in the midst of a drive with a stop of ten minutes before it.
+        let start = 1_790_000_000.0
+        var recording = Recording(of: try TrackableID("van"), at: UnixTime(start + 9000))
+        recording.points = try (0..<3000).map { second in
+            let moved = max(0, min(second, 600)) + max(0, second - 1200)
+            var point = Location(
+                coordinate: try #require(Coordinate(latitude: 52 + Double(moved) * 1e-4, longitude: -8.66)),
+                time: UnixTime(start + Double(second)))
+            point.stream = StreamID("one")
+            point.seq = UInt64(second + 1)
+            point.speed = second == 2500 ? 33 : 11
+            return point
+        }
+        var trip = Trip(
+            id: "t-1", mode: "car", start: UnixTime(start + 2000), stream: try #require(StreamID("one")), seq: 9000)
+        trip.state = .ended
+        trip.end = UnixTime(start + 2800)
+        (trip.distance, trip.duration) = (8900, 800)
+        recording.trips = [RecordedDocument(trip, json: MessageCodec.encode(trip))]
+        try await shelf.store(recording)
+        let result = try await shelf.run(["trips", "van"])
+        #expect(result.code == 0)
+        let kinds = result.lines.map { String($0.split(separator: " ")[2]) }
+        #expect(kinds == ["trip", "stop", "trip", "recorded", "trip"], "\(result.output)")
+        #expect(result.lines[3].contains("0:13:20  8.9 km  average 40.1 km/h  top 118.8 km/h"), "\(result.lines[3])")
+        #expect(result.lines[3].hasSuffix("car t-1"))
+        let json = try await shelf.run(["trips", "van", "--format", "json", "--stop-time", "900"])
+        let objects = try json.lines.map { try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] }
+        #expect(objects.map { $0?["kind"] as? String } == ["trip", "trip", "trip"], "no stop is that long")
+        #expect(objects[1]?["tripId"] as? String == "t-1" && objects[1]?["recorded"] as? Bool == true)
+    }
+
+    @Test func whatIsMissingIsSaidUntilItIsThere() async throws {
+        let shelf = try Shelf()
+        try await shelf.store(Self.points(1...50) + Self.points(61...100) + Self.points(111...120)) {
+            $0.declaration = StreamDeclaration(
+                stream: try #require(StreamID("one")), gone: [51...60], end: 120)
+        }
+        let holed = try await shelf.run(["verify", "van"])
+        #expect(holed.code == 1)
+        #expect(
+            holed.lines == [
+                "van: 100 points", "stream one: ends with 120", "  1–50  stored", "  51–60  gone", "  61–100  stored",
+                "  101–110  missing", "  111–120  stored", "1 undeclared gap",
+            ], "\(holed.output)")
+        try await shelf.store(Self.points(101...110))
+        let whole = try await shelf.run(["verify", "van", "--format", "json"])
+        #expect(whole.code == 0 && whole.output.contains(#""complete":true"#), "\(whole.output)")
+    }
+
+    // MARK: - Keeping and forgetting
+
+    @Test func aBackupIsMadeWhileRecordingAndIsAHistory() async throws {
+        let shelf = try Shelf()
+        try await shelf.store(Self.points(1...100))
+        let copy = shelf.path("copy.sqlite")
+        let recorder = try SQLiteHistoryStore(path: shelf.file)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                var next: UInt64 = 101
+                while !Task.isCancelled {
+                    _ = try await recorder.store(Shelf.batch(Self.points(next...(next + 99))))
+                    next += 100
+                }
+            }
+            let backup = try await shelf.run(["backup", copy])
+            #expect(backup.code == 0, "\(backup.errors)")
+            group.cancelAll()
+        }
+        try await recorder.close()
+        let now = try #require(try await shelf.run(["trackables"]).lines.first)
+        #expect(try await shelf.run(["backup", copy]).code == 66, "a file that is there is not replaced")
+        // It is the history of one moment: whole commits, nothing missing. And it is recorded into again.
+        let restored = Shelf(opening: copy, in: shelf)
+        let verified = try await restored.run(["verify", "van"])
+        #expect(verified.code == 0 && verified.lines.last == "complete", "\(verified.output)")
+        let count = try await restored.run(["history", "van"]).lines.count
+        #expect(count >= 100 && count % 100 == 0)
+        try await restored.store(Self.points(UInt64(count + 1)...UInt64(count + 10)))
+        #expect(try await restored.run(["history", "van"]).lines.count == count + 10)
+        #expect(!now.isEmpty)
+        let rights = try FileManager.default.attributesOfItem(atPath: copy)[.posixPermissions] as? Int
+        #expect(rights == 0o600)
+    }
+
+    @Test func whatIsErasedIsInNoFileAndAtNoBroker() async throws {
+        let broker = try await MosquittoProcess.start()
+        let shelf = try Shelf()
+        let secret = "nobody-is-to-know-this"
+        let marked = try Self.points(1...2000).map { point in
+            var point = point
+            point.extra = Array(#"{"note":"\#(secret)"}"#.utf8)
+            return point
+        }
+        try await shelf.store(marked)
+        try await shelf.store(Self.points(1...10), of: "other")
+        #expect(try shelf.filesHolding(secret).isEmpty == false)
+        let last = try LocationCodec.encode(LocationUpdate(location: try #require(marked.last)))
+        try await Self.keep(last, on: "tracking/van", at: broker)
+        try await Self.keep(last, on: "tracking/other", at: broker)
+        let unasked = try await shelf.run(["erase", "van", "--broker", broker.url])
+        #expect(unasked.code == 64 && unasked.errors.contains("--yes"))
+        let erased = try await shelf.run(["erase", "van", "--yes", "--broker", broker.url])
+        #expect(erased.code == 0, "\(erased.errors)")
+        #expect(erased.lines[0].hasPrefix("erased: 2000 points, 0 trips") && erased.lines.count == 2)
+        #expect(erased.lines[1] == "broker: 1 kept message cleared")
+        #expect(try shelf.filesHolding(secret).isEmpty)
+        #expect(try await Self.kept(at: broker) == ["tracking/other"])
+        // The whole log comes again: nothing of it is taken, and all of it counts as handled.
+        try await shelf.store(marked)
+        let verified = try await shelf.run(["verify", "van"])
+        #expect(verified.code == 0 && verified.lines[0] == "van: 0 points", "\(verified.output)")
+        #expect(verified.output.contains("1–2000  erased"))
+        #expect(try shelf.filesHolding(secret).isEmpty)
+        #expect(try await shelf.run(["history", "other"]).lines.count == 10)
+    }
+
+    @Test func ofAPartOfTheTimeTheRestStays() async throws {
+        let broker = try await MosquittoProcess.start()
+        let shelf = try Shelf()
+        try await shelf.store(Self.points(1...100))
+        let last = try #require(try Self.points(100...100).last)
+        try await Self.keep(try LocationCodec.encode(LocationUpdate(location: last)), on: "tracking/van", at: broker)
+        let early = try await shelf.run([
+            "erase", "van", "--yes", "--broker", broker.url, "--before", "2026-09-21T14:14:00Z",
+        ])
+        #expect(early.code == 0 && early.lines[0].hasPrefix("erased: 39 points"), "\(early.output) \(early.errors)")
+        #expect(early.lines[1] == "broker: 0 kept messages cleared")
+        #expect(try await shelf.run(["history", "van"]).lines.count == 61)
+        #expect(try await Self.kept(at: broker) == ["tracking/van"])
+        let unreachable = try await shelf.run(["erase", "van", "--yes", "--broker", "mqtt://127.0.0.1:1"])
+        #expect(unreachable.code == 69 && unreachable.errors.contains("erase again"))
+        #expect(unreachable.output.hasPrefix("erased: 61 points"))
+    }
+
+    @Test func aHistoryOfANewerVersionIsRefused() async throws {
+        let shelf = try Shelf()
+        try await shelf.store(Self.points(1...3))
+        _ = try await Self.run("sqlite3", [shelf.file, "PRAGMA user_version = 99"])
+        for command in [["last"], ["history", "van"], ["backup", shelf.path("b.sqlite")]] {
+            let result = try await shelf.run(command)
+            #expect(result.code == 66 && result.errors.contains("has version 99"), "\(command): \(result.errors)")
+        }
+    }
+
+    // MARK: - Again
+
+    @Test func aReplayIsPublishedAtItsPaceUnderAnotherName() async throws {
+        let broker = try await MosquittoProcess.start()
+        let shelf = try Shelf()
+        try await shelf.store(Self.points(1...40))
+        let watch = try Programs.start(
+            "godwit", ["watch", "copy", "--broker", broker.url, "--format", "json", "--skipped"])
+        try await watch.wait { $0.contains("\"status\":\"ABSENT\"") }
+        #expect(try await shelf.run(["replay", "van", "--as", "van", "--broker", broker.url]).code == 64)
+        let start = ContinuousClock.now
+        let replay = try await shelf.run(
+            ["replay", "van", "--as", "copy", "--speed", "20x", "--broker", broker.url])
+        #expect(replay.code == 0, "\(replay.errors)")
+        #expect(ContinuousClock.now - start >= .seconds(39.0 / 20))
+        try await watch.wait { $0.components(separatedBy: "{\"event\":\"location\"").count - 1 >= 40 }
+        watch.terminate()
+        let fixes = try Fix.watched(try await watch.result(within: .seconds(20)).output)
+        #expect(Set(fixes.map(\.time)) == Set((1...40).map { (1_790_000_000 + $0) * 1000 }))
+    }
+}
+
+// MARK: - What the tests need
+
+extension HistoryCommandTests {
+    /// Points of one stream, one a second, northward by about 11 m.
+    static func points(_ seqs: ClosedRange<UInt64>) throws -> [Location] {
+        try seqs.map { seq in
+            let place = Coordinate(latitude: 52 + Double(seq) * 1e-4, longitude: -8.66)
+            var point = Location(coordinate: try #require(place), time: UnixTime(1_790_000_000 + Double(seq)))
+            point.stream = StreamID("one")
+            point.seq = seq
+            return point
+        }
+    }
+
+    /// Places and times of a drive northward, a second apart.
+    static func drive(_ count: Int) -> [(latitude: Double, time: String)] {
+        (0..<count).map { second in
+            let clock = [second / 60, second % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
+            return (52 + (Double(second) * 1e4).rounded() / 1e8, "2026-05-04T09:\(clock)Z")
+        }
+    }
+
+    static func gpx(_ drive: [(latitude: Double, time: String)]) -> String {
+        let points = drive.map { "<trkpt lat=\"\($0.latitude)\" lon=\"-8.66\"><time>\($0.time)</time></trkpt>" }
+        return "<gpx version=\"1.1\"><trk><trkseg>\(points.joined(separator: "\n"))</trkseg></trk></gpx>"
+    }
+
+    /// Runs a program of the system to its end.
+    static func run(_ program: String, _ arguments: [String]) async throws -> Programs.Result {
+        let path = "/usr/bin/\(program)"
+        guard FileManager.default.isExecutableFile(atPath: path) else {
+            throw TestSupportError("\(program) is missing: apt-get install gpsbabel gdal-bin sqlite3")
+        }
+        return try await RunningProgram(
+            executable: URL(filePath: path), arguments: arguments, environment: [:], input: "/dev/null"
+        ).result(within: .seconds(60))
+    }
+
+    /// Has a broker keep a message.
+    static func keep(_ payload: [UInt8], on topic: String, at broker: MosquittoProcess) async throws {
+        let sent = try await self.run(
+            "mosquitto_pub",
+            ["-p", "\(broker.port)", "-q", "1", "-r", "-t", topic, "-m", String(decoding: payload, as: UTF8.self)])
+        #expect(sent.code == 0, "\(sent.errors)")
+    }
+
+    /// The topics of trackables on which a broker keeps something.
+    static func kept(at broker: MosquittoProcess) async throws -> [String] {
+        let heard = try await self.run(
+            "mosquitto_sub", ["-p", "\(broker.port)", "-t", "tracking/#", "-F", "%t", "-W", "1"])
+        return heard.lines.filter { !$0.hasPrefix("tracking/_clients/") }.sorted()
+    }
+}
+
+/// A history in a folder of its own, and the commands on it.
+private final class Shelf: Sendable {
+    /// The file of the history.
+    let file: String
+    private let folder: URL
+    private let owner: Shelf?
+
+    init() throws {
+        self.folder = FileManager.default.temporaryDirectory.appending(path: "godwit-shelf-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
+        self.file = self.folder.appending(path: "history.sqlite").path()
+        self.owner = nil
+    }
+
+    /// Another history in the same folder.
+    init(opening file: String, in owner: Shelf) {
+        self.file = file
+        self.folder = owner.folder
+        self.owner = owner
+    }
+
+    deinit { if self.owner == nil { try? FileManager.default.removeItem(at: self.folder) } }
+
+    /// A path in the folder.
+    func path(_ name: String) -> String { self.folder.appending(path: name).path() }
+
+    /// Runs `godwit` on the history.
+    func run(_ arguments: [String]) async throws -> Programs.Result {
+        try await Programs.run("godwit", arguments, environment: ["GODWIT_STORE": "sqlite:\(self.file)"])
+    }
+
+    static func batch(_ points: [Location], of id: String = "van") throws -> RecordingBatch {
+        var recording = Recording(of: try TrackableID(id), at: UnixTime(1_790_100_000))
+        recording.points = points
+        var batch = RecordingBatch()
+        batch.recordings = [recording]
+        return batch
+    }
+
+    /// Stores points as a recorder does.
+    func store(
+        _ points: [Location], of id: String = "van", _ change: (inout Recording) throws -> Void = { _ in }
+    ) async throws {
+        var batch = try Self.batch(points, of: id)
+        try change(&batch.recordings[0])
+        try await self.store(batch)
+    }
+
+    func store(_ recording: Recording) async throws {
+        var batch = RecordingBatch()
+        batch.recordings = [recording]
+        try await self.store(batch)
+    }
+
+    private func store(_ batch: RecordingBatch) async throws {
+        let store = try SQLiteHistoryStore(path: self.file)
+        _ = try await store.store(batch)
+        try await store.close()
+    }
+
+    /// The files of the folder in which a text stands.
+    func filesHolding(_ text: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: self.folder.path()).filter { name in
+            try Data(contentsOf: self.folder.appending(path: name)).range(of: Data(text.utf8)) != nil
+        }
+    }
+}
