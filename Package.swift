@@ -84,7 +84,8 @@ let package = Package(
         .executableTarget(
             name: "godwit",
             dependencies: [
-                "GodwitOptions", "TrackingCore", "TrackingHistory", "TrackingMQTT", "TrackingPublisher", "TrackingStore",
+                "GodwitOptions", "TrackingCore", "TrackingHistory", "TrackingMQTT", "TrackingPublisher",
+                "TrackingStore",
                 "TrackingSubscriber", argumentParser, logging, lifecycle,
             ],
             swiftSettings: settings),
@@ -143,7 +144,8 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "TrackingCore", "TrackingControl", "TrackingMQTT", "TrackingPublisher", "TrackingStore",
-                "TrackingSubscriber", "TrackingTesting", "TestSupport", "godwit", "godwit-agent", "doc-examples", logging,
+                "TrackingSubscriber", "TrackingTesting", "TestSupport", "godwit", "godwit-agent", "doc-examples",
+                logging,
             ],
             swiftSettings: settings),
     ],

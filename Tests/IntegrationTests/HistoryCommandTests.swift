@@ -2,6 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 import TrackingCore
+import TrackingMQTT
 import TrackingStore
 
 /// The commands on the history, as a user runs them.
@@ -54,7 +55,9 @@ import TrackingStore
             let export = try await shelf.run(["history", "van", "--format", format, "--output", file])
             #expect(export.code == 0, "\(export.errors)")
             let opened = try await Self.run(program, arguments.map { $0.replacing("FILE", with: file) })
-            #expect(opened.code == 0 && opened.output.contains(sign), "\(format): \(opened.output.prefix(800)) \(opened.errors)")
+            #expect(
+                opened.code == 0 && opened.output.contains(sign),
+                "\(format): \(opened.output.prefix(800)) \(opened.errors)")
         }
         // Where points are missing, a track is interrupted.
         let gpx = try await shelf.run(["history", "van", "--format", "gpx"])
@@ -66,7 +69,9 @@ import TrackingStore
         try await shelf.store(Self.points(1...500))
         let result = try await shelf.run(["history", "van", "--max-points", "20"])
         #expect(result.code == 0 && result.lines.count == 20)
-        #expect(result.errors == "20 of 500 points: each of the others was at most 0.0 m from where these put it at its time\n")
+        #expect(
+            result.errors
+                == "20 of 500 points: each of the others was at most 0.0 m from where these put it at its time\n")
     }
 
     @Test func whatIsNotThereIsSaid() async throws {
@@ -271,6 +276,19 @@ import TrackingStore
 
     // MARK: - Again
 
+    @Test func aReplayAtFullSpeedLeavesNothingOut() async throws {
+        let broker = try await MosquittoProcess.start()
+        let shelf = try Shelf()
+        try await shelf.store(Self.points(1...500))
+        let watch = try Programs.start(
+            "godwit", ["watch", "copy", "--broker", broker.url, "--format", "json", "--skipped", "--count", "500"])
+        try await watch.wait { $0.contains("\"status\":\"ABSENT\"") }
+        let replay = try await shelf.run(["replay", "van", "--as", "copy", "--speed", "max", "--broker", broker.url])
+        #expect(replay.code == 0, "\(replay.errors)")
+        let fixes = try Fix.watched(try await watch.result(within: .seconds(20)).output)
+        #expect(fixes.map(\.time) == (1...500).map { (1_790_000_000 + $0) * 1000 })
+    }
+
     @Test func aReplayIsPublishedAtItsPaceUnderAnotherName() async throws {
         let broker = try await MosquittoProcess.start()
         let shelf = try Shelf()
@@ -288,6 +306,73 @@ import TrackingStore
         watch.terminate()
         let fixes = try Fix.watched(try await watch.result(within: .seconds(20)).output)
         #expect(Set(fixes.map(\.time)) == Set((1...40).map { (1_790_000_000 + $0) * 1000 }))
+    }
+}
+
+// MARK: - First what was recorded, then live
+
+extension HistoryCommandTests {
+    /// A recorder that lags behind stores what an agent sends; a watcher comes in the midst of it.
+    @Test(arguments: [Duration.zero, .milliseconds(1500)])
+    func betweenHistoryAndLiveNothingIsLeftOutNorTwice(lag: Duration) async throws {
+        let broker = try await MosquittoProcess.start()
+        let shelf = try Shelf()
+        let store = try SQLiteHistoryStore(path: shelf.file)
+        let root = TopicRoot.standard
+        let client = try MQTTClient(
+            configuration: MQTTConfiguration(
+                endpoints: [MQTTEndpoint(host: "127.0.0.1", port: broker.port)], client: ClientID("lagging")))
+        let output = try await withThrowingTaskGroup(of: Void.self) { group in
+            defer { group.cancelAll() }
+            group.addTask { await client.run() }
+            let (arrivals, arrived) = AsyncStream.makeStream(of: (IncomingMessage, ContinuousClock.Instant).self)
+            group.addTask {
+                try await client.withSubscription(to: ["tracking/van", "tracking/van/history"]) { messages in
+                    for try await message in messages { arrived.yield((message, .now + lag)) }
+                }
+            }
+            group.addTask {
+                for await (message, due) in arrivals {
+                    try await Task.sleep(until: due)
+                    var batch = RecordingBatch()
+                    batch.received(message, root: root, at: UnixTime(Date.now.timeIntervalSince1970))
+                    _ = try await store.store(batch)
+                }
+            }
+            let agent = try Programs.start(
+                "godwit-agent",
+                [
+                    "run", "--trackable", "van", "--broker", broker.url, "--source", "simulate:", "--speed", "10",
+                    "--battery", "none", "--default-resolution", "HIGH/300/0", "--batch-window", "1",
+                ])
+            try await Task.sleep(for: .seconds(4))
+            let watch = try Programs.start(
+                "godwit",
+                [
+                    "watch", "van", "--broker", broker.url, "--format", "json", "--skipped", "--since", "1h", "--store",
+                    "sqlite:\(shelf.file)",
+                ])
+            try await watch.wait { $0.contains("\"event\":\"state\"") }
+            try await Task.sleep(for: .seconds(4))
+            watch.terminate()
+            let result = try await watch.result(within: .seconds(20))
+            #expect(result.code == 0, "\(result.errors)")
+            agent.terminate()
+            _ = try await agent.result(within: .seconds(20))
+            return result.output
+        }
+        let seqs = output.matches(of: #/"seq":(\d+)/#).compactMap { UInt64($0.1) }
+        let sorted = seqs.sorted()
+        #expect(sorted.count > 10 && Set(sorted).count == sorted.count, "none is told twice: \(sorted)")
+        // Events and trips have numbers of the same stream; the simulation tells none here.
+        let holes = zip(sorted, sorted.dropFirst()).filter { $1 != $0 + 1 }
+        #expect(sorted.first == 1 && holes.isEmpty, "\(holes) in \(sorted)")
+    }
+
+    @Test func aWatcherOfAHistoryThatIsNotThereSaysSo() async throws {
+        let watch = try await Programs.run(
+            "godwit", ["watch", "van", "--since", "10m", "--store", "sqlite:/nowhere/history.sqlite"])
+        #expect(watch.code == 66 && watch.errors.contains("there is no history /nowhere/history.sqlite"))
     }
 }
 
