@@ -25,6 +25,7 @@ let package = Package(
         .library(name: "TrackingHistory", targets: ["TrackingHistory"]),
         .library(name: "TrackingMQTT", targets: ["TrackingMQTT"]),
         .library(name: "TrackingPublisher", targets: ["TrackingPublisher"]),
+        .library(name: "TrackingRecorder", targets: ["TrackingRecorder"]),
         .library(name: "TrackingSpool", targets: ["TrackingSpool"]),
         .library(name: "TrackingStore", targets: ["TrackingStore"]),
         .library(name: "TrackingSubscriber", targets: ["TrackingSubscriber"]),
@@ -65,6 +66,10 @@ let package = Package(
             name: "TrackingSubscriber", dependencies: ["TrackingCore", "TrackingRuntime", logging, lifecycle],
             swiftSettings: settings),
         .target(
+            name: "TrackingRecorder",
+            dependencies: ["TrackingCore", "TrackingRuntime", "TrackingStore", logging, lifecycle],
+            swiftSettings: settings),
+        .target(
             name: "TrackingControl", dependencies: ["TrackingCore", "TrackingRuntime", logging],
             swiftSettings: settings),
         .target(name: "TrackingTesting", dependencies: ["TrackingCore"], swiftSettings: settings),
@@ -85,8 +90,7 @@ let package = Package(
             name: "godwit",
             dependencies: [
                 "GodwitOptions", "TrackingCore", "TrackingHistory", "TrackingMQTT", "TrackingPublisher",
-                "TrackingStore",
-                "TrackingSubscriber", argumentParser, logging, lifecycle,
+                "TrackingRecorder", "TrackingStore", "TrackingSubscriber", argumentParser, logging, lifecycle,
             ],
             swiftSettings: settings),
 
@@ -119,6 +123,8 @@ let package = Package(
             name: "TrackingSpoolTests",
             dependencies: ["TrackingCore", "TrackingSpool", "TrackingTesting", "TestSupport", "spool-writer", grdb],
             swiftSettings: settings),
+        .testTarget(
+            name: "TrackingRecorderTests", dependencies: ["TrackingCore", "TrackingRecorder"], swiftSettings: settings),
         .testTarget(
             name: "TrackingStoreTests", dependencies: ["TrackingCore", "TrackingStore", "TestSupport", grdb],
             swiftSettings: settings),

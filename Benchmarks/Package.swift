@@ -13,6 +13,8 @@ let core = Target.Dependency.product(name: "TrackingCore", package: "godwit")
 let mqtt = Target.Dependency.product(name: "TrackingMQTT", package: "godwit")
 let publisher = Target.Dependency.product(name: "TrackingPublisher", package: "godwit")
 let subscriber = Target.Dependency.product(name: "TrackingSubscriber", package: "godwit")
+let recorder = Target.Dependency.product(name: "TrackingRecorder", package: "godwit")
+let store = Target.Dependency.product(name: "TrackingStore", package: "godwit")
 let spool = Target.Dependency.product(name: "TrackingSpool", package: "godwit")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
@@ -44,6 +46,9 @@ let package = Package(
             swiftSettings: settings),
         .executableTarget(
             name: "spool-benchmarks", dependencies: ["BenchmarkSupport", core, spool, grdb, sqlite],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "recorder-benchmarks", dependencies: ["BenchmarkSupport", core, mqtt, recorder, store],
             swiftSettings: settings),
         .executableTarget(
             name: "agent-benchmarks", dependencies: ["BenchmarkSupport", core, mqtt], swiftSettings: settings),

@@ -12,11 +12,12 @@ fi
 # belongs here too.
 #   libmosquitto1    MQTT              libssl3     TLS, and the reason when it fails
 #   libstdc++6       of the runtime    tzdata      times in the reader's zone
-#   libsqlite3-0     the durable log
+#   libsqlite3-0     the durable log, and histories
+#   libpq5           histories in PostgreSQL
 #   ca-certificates  brokers whose certificate a public CA signed
 export DEBIAN_FRONTEND=noninteractive
 apt-get update
-apt-get install --yes --no-install-recommends libmosquitto1 libssl3 libsqlite3-0 libstdc++6 ca-certificates tzdata
+apt-get install --yes --no-install-recommends libmosquitto1 libssl3 libsqlite3-0 libpq5 libstdc++6 ca-certificates tzdata
 apt-get clean
 rm -rf /var/lib/apt/lists/*
 

@@ -166,12 +166,36 @@ extension BrokerOptions {
         return try MQTTClient(configuration: self.completed(base))
     }
 
-    private func transport(_ base: MQTTConfiguration) throws(TrackingError) -> MQTTTransport {
-        try MQTTTransport(configuration: self.completed(base))
+    /// The connection on which a recorder takes in: what the broker sends is acknowledged when the recorder says so, and the
+    /// broker keeps its session for a week.
+    ///
+    /// - Parameters:
+    ///   - client: The name of the connection, by which the broker knows its session.
+    ///   - receiveMaximum: How many messages the broker has under way at once, 1 to 65,535.
+    ///   - user: The user in place of the one in the address, with the same password; `nil` for that one.
+    ///   - certificate: The certificate in place of `--cert`, with `key`; `nil` for that one.
+    /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a password file.
+    public func intake(
+        _ client: ClientID, receiveMaximum: Int, user: String?, certificate: String?, key: String?
+    ) throws(TrackingError) -> MQTTTransport {
+        var configuration = MQTTConfiguration(endpoints: try self.endpoints.map(\.0), client: client)
+        configuration.session = .kept(for: .seconds(7 * 86_400))
+        configuration.receiveMaximum = receiveMaximum
+        configuration.withholdsAcknowledgements = true
+        configuration.limits.waitingEvents = max(64, 2 * receiveMaximum)
+        configuration.tls.certificate = certificate
+        configuration.tls.key = key
+        return try self.transport(configuration, as: user)
+    }
+
+    private func transport(_ base: MQTTConfiguration, as user: String? = nil) throws(TrackingError) -> MQTTTransport {
+        try MQTTTransport(configuration: self.completed(base, as: user))
     }
 
     /// With credentials and certificates.
-    private func completed(_ base: MQTTConfiguration) throws(TrackingError) -> MQTTConfiguration {
+    private func completed(
+        _ base: MQTTConfiguration, as user: String? = nil
+    ) throws(TrackingError) -> MQTTConfiguration {
         guard (self.certificate == nil) == (self.key == nil) else {
             let missing = self.key == nil ? "--key" : "--cert"
             throw TrackingError(
@@ -181,9 +205,12 @@ extension BrokerOptions {
         if var credentials = try self.credentials {
             if credentials.password == nil { credentials.password = try self.filedPassword() }
             credentials.password = credentials.password ?? self.password
+            credentials.user = user ?? credentials.user
             configuration.credentials = credentials
         }
-        configuration.tls = .init(authorities: self.authorities, certificate: self.certificate, key: self.key)
+        configuration.tls = .init(
+            authorities: self.authorities, certificate: base.tls.certificate ?? self.certificate,
+            key: base.tls.key ?? self.key)
         return configuration
     }
 

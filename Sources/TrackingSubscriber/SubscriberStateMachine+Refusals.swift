@@ -42,7 +42,9 @@ extension SubscriberStateMachine {
         switch filter {
         case .publishers, .everyPublisher, .everyResolution, .everyLocation, .topic(.location), .topic(.resolution):
             true
-        case .topic, .subscribers, .requests, .everything, .everyRaw, .everyTrip, .everyEvent, .all: false
+        case .topic, .subscribers, .requests, .everything, .everyRaw, .everyHistory, .everySubscriber, .everyTrip,
+            .everyEvent, .all:
+            false
         }
     }
 }
@@ -54,7 +56,9 @@ extension TopicFilter {
         case .publishers(let id), .subscribers(let id), .requests(let id), .everything(let id),
             .topic(.location(let id)), .topic(.resolution(let id)):
             id
-        case .topic, .everyLocation, .everyRaw, .everyPublisher, .everyResolution, .everyTrip, .everyEvent, .all: nil
+        case .topic, .everyLocation, .everyRaw, .everyHistory, .everyPublisher, .everySubscriber, .everyResolution,
+            .everyTrip, .everyEvent, .all:
+            nil
         }
     }
 }

@@ -83,8 +83,8 @@ struct InMemorySessions {
         case .unsubscribe(let filters):
             let patterns = filters.compactMap { TopicPattern($0) }
             self.connections[client.id]?.filters.removeAll { patterns.contains($0) }
-        case .tryNow, .close:
-            break  // connected already; carried out before
+        case .tryNow, .close, .acknowledge:
+            break  // connected already; carried out before; nothing is withheld
         }
     }
 

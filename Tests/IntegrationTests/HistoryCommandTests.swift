@@ -107,6 +107,97 @@ import TrackingStore
         #expect(other.code == 66, "\(other.output) \(other.errors)")
     }
 
+    @Test func aBarShowsHowFarItIs() async throws {
+        let shelf = try Shelf()
+        try await shelf.store(Self.points(1...5000))
+        let terminal = try TestTerminal(columns: 60, rows: 5)
+        let program = try RunningProgram(
+            executable: Programs.root.appending(path: ".build/debug/godwit"),
+            arguments: ["history", "van", "--output", shelf.path("van.txt")],
+            environment: ["GODWIT_STORE": "sqlite:\(shelf.file)"], input: "/dev/null", errors: terminal.path)
+        #expect(try await program.result(within: .seconds(20)).code == 0)
+        #expect(terminal.raw.contains("39/100") && terminal.raw.contains("100/100"), "\(terminal.raw)")
+        #expect(terminal.raw.hasSuffix("\r\u{1B}[K"), "it is taken away at the end")
+    }
+
+    @Test func theSameInPostgreSQL() async throws {
+        let server = try await PostgresServer.shared()
+        let environment = ["GODWIT_STORE": try await server.makeDatabase()]
+        func run(_ arguments: [String]) async throws -> Programs.Result {
+            try await Programs.run("godwit", arguments, environment: environment)
+        }
+        let shelf = try Shelf()
+        let file = shelf.path("track.gpx")
+        try Self.gpx(Self.drive(300)).write(toFile: file, atomically: true, encoding: .utf8)
+        #expect(try await run(["import", file, "--trackable", "van"]).output == "300 points stored\n")
+        _ = try await shelf.run(["import", file, "--trackable", "van"])
+        for command in [
+            ["history", "van"], ["history", "van", "--format", "geojson", "--bbox", "-9,52.0005,-8,52.00105"], ["last"],
+            ["trackables"], ["trips", "van"], ["verify", "van"],
+        ] {
+            let result = try await run(command)
+            #expect(result.code == 0 && !result.output.isEmpty, "\(command): \(result.errors)")
+            #expect(result.output == (try await shelf.run(command).output), "\(command)")
+        }
+        let backup = try await run(["backup", shelf.path("copy")])
+        #expect(backup.code == 64 && backup.errors.contains("pg_dump"))
+        let broker = try await MosquittoProcess.start()
+        let erased = try await run(["erase", "van", "--yes", "--broker", broker.url])
+        #expect(erased.code == 0 && erased.lines[0].hasPrefix("erased: 300 points"), "\(erased.errors)")
+        #expect(erased.lines.contains { $0.hasPrefix("not erased: ") }, "what the server keeps elsewhere is named")
+        #expect(try await run(["history", "van"]).output.isEmpty)
+        withExtendedLifetime(server) {}
+    }
+
+    // MARK: - Beside a recorder
+
+    @Test func allOfItBesideARecorder() async throws {
+        let broker = try await MosquittoProcess.start()
+        let shelf = try Shelf()
+        let recorder = try Programs.start(
+            "godwit", ["record", "--broker", broker.url, "--name", "keeper", "--store", "sqlite:\(shelf.file)"])
+        let agent = try Programs.start(
+            "godwit-agent",
+            [
+                "run", "--trackable", "van", "--broker", broker.url, "--source", "simulate:", "--speed", "10",
+                "--battery", "none", "--default-resolution", "HIGH/100/0", "--batch-window", "0.2",
+                "--acknowledge-by", "keeper",
+            ])
+        try await Self.wait { (try? await shelf.run(["history", "van"]).lines.count) ?? 0 >= 20 }
+        let copy = shelf.path("copy.sqlite")
+        #expect(try await shelf.run(["backup", copy]).code == 0)
+        let watch = try await Programs.run(
+            "godwit",
+            [
+                "watch", "van", "--broker", broker.url, "--since", "1h", "--store", "sqlite:\(shelf.file)", "--format",
+                "json", "--skipped", "--count", "60", "--timeout", "20",
+            ])
+        #expect(watch.code == 0, "\(watch.errors)")
+        let watched = watch.output.matches(of: #/"seq":(\d+)/#).compactMap { UInt64($0.1) }
+        #expect(Set(watched).count == watched.count && watched.first == 1)
+        agent.terminate()
+        #expect(try await agent.result(within: .seconds(20)).code == 0)
+        for file in [shelf.file, copy] {
+            let verified = try await Shelf(opening: file, in: shelf).run(["verify", "van"])
+            #expect(verified.code == 0 && verified.lines.last == "complete", "\(verified.output) \(verified.errors)")
+        }
+        let erased = try await shelf.run(["erase", "van", "--yes", "--broker", broker.url])
+        #expect(erased.code == 0 && !erased.output.contains("not erased"), "\(erased.output) \(erased.errors)")
+        #expect(try await shelf.run(["history", "van"]).output.isEmpty)
+        #expect(try await Self.kept(at: broker).filter { !$0.contains("/ack/") && !$0.contains("/subscriber/") } == [])
+        recorder.terminate()
+        #expect(try await recorder.result(within: .seconds(20)).code == 0)
+    }
+
+    /// Waits until something is so.
+    private static func wait(until isSo: () async -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while await !isSo() {
+            try #require(ContinuousClock.now < deadline)
+            try await Task.sleep(for: .milliseconds(200))
+        }
+    }
+
     // MARK: - Looking
 
     @Test func theLastPositionsAndTheTrackables() async throws {
@@ -325,9 +416,11 @@ extension HistoryCommandTests {
         let output = try await withThrowingTaskGroup(of: Void.self) { group in
             defer { group.cancelAll() }
             group.addTask { await client.run() }
+            let (subscriptions, subscribed) = AsyncStream.makeStream(of: Void.self)
             let (arrivals, arrived) = AsyncStream.makeStream(of: (IncomingMessage, ContinuousClock.Instant).self)
             group.addTask {
                 try await client.withSubscription(to: ["tracking/van", "tracking/van/history"]) { messages in
+                    subscribed.finish()
                     for try await message in messages { arrived.yield((message, .now + lag)) }
                 }
             }
@@ -339,6 +432,7 @@ extension HistoryCommandTests {
                     _ = try await store.store(batch)
                 }
             }
+            for await _ in subscriptions {}
             let agent = try Programs.start(
                 "godwit-agent",
                 [

@@ -21,6 +21,25 @@ import Testing
         try await body(copy.path())
     }
 
+    @Test func systemdFindsNothingWrongWithTheRecordersUnit() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-unit-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let unit = try String(contentsOf: Self.folder.appending(path: "godwit-recorder.service"), encoding: .utf8)
+        let program = Programs.root.appending(path: ".build/debug/godwit").path()
+        try #require(unit.contains("ExecStart=/usr/bin/godwit record\n"))
+        let copy = folder.appending(path: "godwit-recorder.service")
+        try unit.replacing("ExecStart=/usr/bin/godwit", with: "ExecStart=\(program)")
+            .write(to: copy, atomically: true, encoding: .utf8)
+        let check = try await RunningProgram(Self.analyzer, ["verify", "--man=no", copy.path()]).result()
+        #expect(check.code == 0)
+        #expect(check.output + check.errors == "")
+        let security = [
+            "security", "--offline=true", "--no-pager", "--threshold=20", copy.path(),
+        ]
+        #expect(try await RunningProgram(Self.analyzer, security).result().code == 0, "an exposure of at most 2.0")
+    }
+
     @Test func systemdFindsNothingWrongWithTheUnit() async throws {
         try await self.withUnit { unit in
             let check = try await RunningProgram(Self.analyzer, ["verify", "--man=no", unit]).result()

@@ -81,10 +81,10 @@ import Testing
                 .replacing("127.0.0.1:2947", with: "127.0.0.1:\(gpsd.port)")
             started.append((line, try self.shell("exec \(own)", broker)))
         }
-        #expect(started.map { $0.line.prefix { $0 != " " } } == ["godwit-agent", "godwit", "mosquitto_sub"])
+        #expect(started.map { $0.line.prefix { $0 != " " } } == ["godwit-agent", "godwit", "godwit", "mosquitto_sub"])
         for (line, command) in started {
             switch line.prefix(while: { $0 != " " }) {
-            case "godwit": try await command.wait(for: " van-7 location 52.6")
+            case "godwit" where line.hasPrefix("godwit watch"): try await command.wait(for: " van-7 location 52.6")
             case "mosquitto_sub": try await command.wait(for: "tracking/van-7 {\"location\"")
             default: break
             }

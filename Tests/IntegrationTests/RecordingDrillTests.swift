@@ -46,7 +46,7 @@ import TrackingTesting
     }
 
     /// What an agent said it had written, by name.
-    private static func logged(_ agent: RunningProgram) -> Set<TestRecorder.Name> {
+    static func logged(_ agent: RunningProgram) -> Set<TestRecorder.Name> {
         var names: Set<TestRecorder.Name> = []
         for line in agent.errors.split(separator: "\n") {
             guard let match = line.firstMatch(of: #/seqs=([0-9\- ]+?) stream=([a-z0-9]+).* logged/#),

@@ -55,6 +55,12 @@ import Testing
     /// The commands on the history: their arguments, and their options.
     static let history: [HistoryCase] = [
         HistoryCase(
+            Record.self, ["record"],
+            Self.broker + Self.place + [
+                ("name", "keeper"), ("intake-user", "keeper-in"), ("intake-cert", "/etc/in.crt"),
+                ("intake-key", "/etc/in.key"), ("share", "team"), ("keep", "90d"), ("receive-maximum", "100"),
+            ]),
+        HistoryCase(
             History.self, ["history", "van"],
             Self.place + Self.span + [
                 ("bbox", "-8.7,52.6,-8.5,52.7"), ("trip", "abc"), ("max-points", "100"), ("format", "kml"),

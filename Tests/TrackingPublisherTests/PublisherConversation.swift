@@ -225,6 +225,7 @@ struct PublisherConversation {
             return "subscribe \(filters.map { Self.short($0) }.joined(separator: " "))"
         case .unsubscribe(let filters): return "unsubscribe \(filters.map { Self.short($0) }.joined(separator: " "))"
         case .tryNow: return "try now"
+        case .acknowledge(let count, _): return "acknowledge \(count)"
         case .close: return "close"
         case .publish(let message, let token):
             self.publishes.append((token, message))

@@ -170,6 +170,7 @@ struct SubscriberConversation {
             return "subscribe \(filters.map { $0.dropFirst(9) }.joined(separator: " "))"
         case .unsubscribe(let filters): return "unsubscribe \(filters.map { $0.dropFirst(9) }.joined(separator: " "))"
         case .tryNow: return "try now"
+        case .acknowledge(let count, _): return "acknowledge \(count)"
         case .close: return "close"
         case .publish(let message, let token):
             self.publishes.append((token, message.topic))

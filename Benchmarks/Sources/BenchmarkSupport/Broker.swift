@@ -7,11 +7,13 @@ public struct Broker: Sendable {
     public let port: Int
 
     /// Starts it and returns once it accepts connections. To be called first of all, on the main thread.
-    public init() throws {
+    ///
+    /// - Parameter window: How many messages may be under way to a client.
+    public init(window: Int = 500) throws {
         for _ in 0..<20 {
             let port = Int.random(in: 15_000..<32_000)
             let file = "/tmp/godwit-benchmark-\(getpid())-\(port).conf"
-            try Self.write(Self.configuration(port), to: file)
+            try Self.write(Self.configuration(port, window), to: file)
             // Once it listens it has read them.
             defer { unlink(file) }
             let program = access("/usr/sbin/mosquitto", X_OK) == 0 ? "/usr/sbin/mosquitto" : "mosquitto"
@@ -27,15 +29,15 @@ public struct Broker: Sendable {
         throw BenchmarkError("Mosquitto does not start; is it installed? apt-get install mosquitto")
     }
 
-    /// The window is TrackingMQTT's own; the queue holds what is left for a client that is away. Another user's process
+    /// The usual window is TrackingMQTT's own; the queue holds what is left for a client that is away. Another user's process
     /// would not end with this one.
-    private static func configuration(_ port: Int) -> String {
+    private static func configuration(_ port: Int, _ window: Int) -> String {
         """
         listener \(port) 127.0.0.1
         user \(String(cString: getpwuid(getuid()).pointee.pw_name))
         allow_anonymous true
         log_type error
-        max_inflight_messages 500
+        max_inflight_messages \(window)
         max_queued_messages 1000000
         set_tcp_nodelay true
 

@@ -70,6 +70,11 @@ public enum TransportCommand: Hashable, Sendable {
     case unsubscribe([String])
     /// Try to connect now, where the next try is waited for. Ignored otherwise; not answered by itself.
     case tryNow
+    /// Let the broker know that the first `through` messages received on this connection are safe; for connections that
+    /// withhold acknowledgements, others ignore it. It is not answered.
+    ///
+    /// - Parameter connection: The connection that they are counted on; ignored when that is gone.
+    case acknowledge(through: Int, connection: Int)
     /// Say goodbye in order (no will is sent) once everything sent before is acknowledged or `within` has passed, and do
     /// not connect again. Answered by `.disconnected` with `retry == nil`, after which the event stream ends.
     case close(within: Duration)

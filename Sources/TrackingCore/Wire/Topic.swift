@@ -151,8 +151,12 @@ public enum TopicFilter: Hashable, Sendable {
     case everyLocation
     /// The raw positions of every trackable.
     case everyRaw
+    /// The batches of every trackable.
+    case everyHistory
     /// The publishers' presences of every trackable.
     case everyPublisher
+    /// The subscribers' presences of every trackable.
+    case everySubscriber
     /// The resolution in force of every trackable.
     case everyResolution
     /// The trip of every trackable.
@@ -174,7 +178,9 @@ extension TopicRoot {
         case .everything(let id): "\(self.path)/\(id.topicLevel)/#"
         case .everyLocation: "\(self.path)/+"
         case .everyRaw: "\(self.path)/+/raw"
+        case .everyHistory: "\(self.path)/+/history"
         case .everyPublisher: "\(self.path)/+/publisher/+"
+        case .everySubscriber: "\(self.path)/+/subscriber/+"
         case .everyResolution: "\(self.path)/+/resolution"
         case .everyTrip: "\(self.path)/+/trip"
         case .everyEvent: "\(self.path)/+/event"

@@ -46,6 +46,10 @@ public struct MQTTConfiguration: Sendable {
     public var receiveMaximum = 500
     /// How many of our publishes may be under way before the broker acknowledges, 1 to 65,535; the broker may allow fewer.
     public var sendMaximum = 100
+    /// Whether the broker's messages are acknowledged only when `TransportCommand.acknowledge` says so, for a connection that
+    /// publishes nothing. After an end without that the broker delivers them again, where the session is kept. Nothing at all
+    /// is written meanwhile, a ping neither: what is withheld for longer than half of ``keepAlive`` ends the connection.
+    public var withholdsAcknowledgements = false
     /// Bounds of memory.
     public var limits = Limits()
     /// How long a connection may take until the broker accepts it, TLS included.

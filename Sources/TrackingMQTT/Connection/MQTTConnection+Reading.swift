@@ -9,7 +9,7 @@ extension MQTTConnection {
             guard self.continueConnecting(handle, readiness) else { return }
         }
         // A broken socket is read to its end, held back or not: the kernel would report it for ever.
-        if !self.isHeldBack || !readiness.isDisjoint(with: .failed) { self.readOn(handle) }
+        if self.readsOn || !readiness.isDisjoint(with: .failed) { self.readOn(handle) }
     }
 
     /// Waits for the socket, then for TLS.
@@ -80,6 +80,8 @@ extension MQTTConnection {
     func keepAlive() {
         guard let due = self.nextKeepAlive, due <= self.now, let handle = self.link?.handle else { return }
         self.nextKeepAlive = self.now.advanced(by: self.keepAliveInterval)
+        // A ping would take along what is withheld.
+        guard !self.isWithholding else { return self.endWithholding() }
         // While reading is held back, one packet now and then shows libmosquitto that the connection lives, and its
         // acknowledgement shows the broker.
         if self.isHeldBack, case .ended(let result) = handle.read() { return self.handleEnded(result) }

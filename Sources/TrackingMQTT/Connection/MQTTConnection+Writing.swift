@@ -11,6 +11,9 @@ extension MQTTConnection {
     /// A wish to close is heard at once, whatever waits before it; what follows it is ignored.
     private func take(_ entry: Outbox.Entry) {
         if entry.commands.contains(.tryNow) { self.perform(self.machine.tryRequested(now: self.now)) }
+        for case .acknowledge(let count, let connection) in entry.commands {
+            self.release(through: count, connection: connection)
+        }
         let isForThisConnection = entry.connection == self.connection && self.machine.isOnline
         guard let close = entry.commands.firstIndex(where: \.isClose), case .close(let limit) = entry.commands[close]
         else {
@@ -37,7 +40,7 @@ extension MQTTConnection {
                 guard self.subscribe(filters, token, on: handle) else { return }
             case .unsubscribe(let filters):
                 try? handle.unsubscribe(filters.filter { MosquittoHandle.isValid(filter: $0) })
-            case .tryNow, .close:
+            case .tryNow, .close, .acknowledge:
                 break  // noted when it was taken
             }
             self.backlog.removeFirst()
@@ -97,7 +100,9 @@ extension MQTTConnection {
     }
 
     func write(_ readiness: Poller.Readiness) {
-        guard let link = self.link, link.isUp, let handle = link.handle, handle.wantsWrite else { return }
+        guard let link = self.link, link.isUp, let handle = link.handle, handle.wantsWrite, !self.isWithholding else {
+            return
+        }
         // A socket that did not take everything says when it takes more.
         if link.interest?.contains(.write) == true, !readiness.contains(.write) { return }
         if case .ended(let result) = handle.write() { self.handleEnded(result) }
@@ -105,6 +110,11 @@ extension MQTTConnection {
 
     func sendGoodbye() {
         guard let handle = self.link?.handle else { return }
+        // What is withheld would go out with it: the connection just ends.
+        guard !self.isWithholding else {
+            self.closeLink()
+            return self.perform(self.machine.goodbyeSent(now: self.now))
+        }
         handle.disconnect()
         if case .ended(let result) = handle.write() { self.handleEnded(result) }
     }
@@ -118,8 +128,8 @@ extension MQTTConnection {
         } else if !link.isUp {
             interest = [.read, .write]
         } else {
-            if !self.isHeldBack { interest.insert(.read) }
-            if handle.wantsWrite { interest.insert(.write) }
+            if self.readsOn { interest.insert(.read) }
+            if handle.wantsWrite, !self.isWithholding { interest.insert(.write) }
         }
         guard interest != link.interest else { return }
         self.loop.poller.watch(handle.descriptor, key: self.key, for: interest, isNew: link.interest == nil)

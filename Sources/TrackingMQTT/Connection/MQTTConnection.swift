@@ -21,6 +21,7 @@ actor MQTTConnection {
         var isUp = false
         /// Whether the machine was told of the CONNACK.
         var isAccepted = false
+        var withholding = Withholding()
     }
 
     nonisolated let loop: MQTTEventLoop
@@ -95,6 +96,7 @@ actor MQTTConnection {
         self.takeCommands()
         self.resumeReading()
         self.read(readiness)
+        self.link?.withholding.looked(at: self.sink.receivedCount, now: now)
         self.carryOutCommands()
         self.write(readiness)
         self.keepAlive()

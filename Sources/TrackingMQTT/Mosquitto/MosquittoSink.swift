@@ -32,6 +32,8 @@ final class MosquittoSink {
     private(set) var disconnection: Int32?
     /// The last complaint of libmosquitto: OpenSSL's own words among them.
     var complaint: String?
+    /// How many messages came on this connection.
+    private(set) var receivedCount = 0
     private var lastTopic = ""
 
     init(unheard: UnheardPublishes?) { self.unheard = unheard }
@@ -39,6 +41,7 @@ final class MosquittoSink {
     /// Forgets what belonged to the connection before.
     func reset() {
         self.inFlight.removeAll()
+        self.receivedCount = 0
         self.partAnswer = nil
         self.acceptance = nil
         self.disconnection = nil
@@ -58,6 +61,7 @@ final class MosquittoSink {
 
     /// A payload above the protocol's limit is cut to one byte more than that.
     func received(_ message: UnsafePointer<mosquitto_message>, properties: OpaquePointer?) {
+        self.receivedCount += 1
         // One byte above the protocol's limit is enough for its reader to refuse it, however large it is.
         let length = min(Int(message.pointee.payloadlen), WireLimits.maximumPayloadBytes + 1)
         self.batch.append(

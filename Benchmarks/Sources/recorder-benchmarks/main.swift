@@ -1,0 +1,162 @@
+// The recorder: durable points a second, through a real broker, into SQLite, with the broker and the load on the same machine.
+//
+// `recorder-benchmarks`. Beside each row of the broker is what the store takes alone, of messages that are in memory already.
+
+import BenchmarkSupport
+import Glibc
+import TrackingCore
+import TrackingMQTT
+import TrackingRecorder
+import TrackingStore
+
+let trackables = 2_000
+let livePoints = 200_000
+let batchedPoints = 600_000
+let perBatch = 200
+let connections = 8
+
+let broker = try Broker(window: 1000)
+let start = UnixTime(1_790_000_000)
+
+/// Messages, each of one point, in turn of all trackables.
+func liveMessages() throws -> [OutgoingMessage] {
+    try (0..<livePoints).map { index in
+        let (id, seq) = (try TrackableID("van-\(index % trackables)"), UInt64(index / trackables + 1))
+        var update = LocationUpdate(location: try point(seq, of: id))
+        update.location.stream = StreamID("s\(id)".filter { $0 != "-" })
+        return OutgoingMessage(
+            topic: TopicRoot.standard.path(.location(id)), payload: try LocationCodec.encode(update), isRetained: true)
+    }
+}
+
+/// Batches of ``perBatch`` points, in turn of all trackables.
+func batchMessages() throws -> [OutgoingMessage] {
+    try (0..<(batchedPoints / perBatch)).map { index in
+        let id = try TrackableID("van-\(index % trackables)")
+        let stream = StreamID("s\(id)".filter { $0 != "-" })!
+        let first = UInt64(index / trackables * perBatch + 1)
+        let records = try (first..<(first + UInt64(perBatch))).map { seq in
+            SpoolRecord(
+                seq: seq, time: start, kind: .point, tripID: nil,
+                payload: LocationCodec.encodeFeature(try point(seq, of: id), inheriting: stream))
+        }
+        let batch = HistoryBatch(
+            id: "b\(index)", stream: stream, oldest: 1, gone: [], records: records, remaining: 0, end: nil)
+        return OutgoingMessage(
+            topic: TopicRoot.standard.path(.history(id)), payload: HistoryCodec.encode(batch), isRetained: false)
+    }
+}
+
+func point(_ seq: UInt64, of id: TrackableID) throws -> Location {
+    var location = Location(
+        coordinate: Coordinate(latitude: 52 + Double(seq) * 1e-5, longitude: -8.5)!,
+        time: UnixTime(start.seconds + Double(seq)))
+    location.seq = seq
+    location.stream = StreamID("s\(id)".filter { $0 != "-" })
+    return location
+}
+
+func withStore<Value>(_ body: (SQLiteHistoryStore) async throws -> Value) async throws -> Value {
+    let path = "/tmp/godwit-bench-\(getpid())-\(UInt32.random(in: 0 ... .max)).sqlite"
+    defer { for end in ["", "-wal", "-shm"] { unlink(path + end) } }
+    let store = try SQLiteHistoryStore(path: path)
+    let value = try await body(store)
+    try await store.close()
+    return value
+}
+
+/// Points a second that the store takes of messages in memory, decoding included, so many in a commit.
+func alone(_ messages: [OutgoingMessage], points: Int, together: Int) async throws -> Double {
+    try await withStore { store in
+        let begin = secondsNow()
+        for first in stride(from: 0, to: messages.count, by: together) {
+            var batch = RecordingBatch()
+            for message in messages[first..<min(first + together, messages.count)] {
+                let incoming = IncomingMessage(
+                    topic: message.topic, payload: message.payload[...], isRetained: false)
+                batch.received(incoming, root: .standard, at: UnixTime(start.seconds + 1e6))
+            }
+            _ = try await store.store(batch)
+        }
+        return Double(points) / (secondsNow() - begin)
+    }
+}
+
+/// Points a second from the first publish until the last is durable.
+func recorded(_ messages: [OutgoingMessage], points: Int, window: Int) async throws -> Double {
+    try await withStore { store in
+        var random = SystemRandomNumberGenerator()
+        let name = "keeper-\(UInt32.random(in: 0 ... .max))"
+        var configuration = RecorderConfiguration(
+            client: try ClientID(name), session: .random(using: &random))
+        configuration.window = window
+        configuration.isFirstRun = true
+        let endpoint = MQTTEndpoint(host: "127.0.0.1", port: broker.port)
+        var intake = MQTTConfiguration(endpoints: [endpoint], client: try ClientID("\(name)-intake"))
+        intake.session = .kept(for: .seconds(60))
+        intake.receiveMaximum = window
+        intake.withholdsAcknowledgements = true
+        intake.limits.waitingEvents = max(64, 2 * window)
+        let recorder = Recorder(
+            configuration: configuration, store: store, intake: try MQTTTransport(configuration: intake),
+            voice: try MQTTTransport(configuration: MQTTConfiguration(endpoints: [endpoint], for: configuration)))
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            let events = recorder.events
+            group.addTask { try await recorder.run() }
+            for await event in events { if case .connected = event { break } }
+            try await Task.sleep(for: .milliseconds(300))
+            let before = recorder.counts.stored
+            let begin = secondsNow()
+            for number in 0..<connections {
+                let share = stride(from: number, to: messages.count, by: connections).map { messages[$0] }
+                group.addTask { try await publish(share, as: "load-\(number)", to: endpoint) }
+            }
+            while recorder.counts.stored - before < points, secondsNow() - begin < 120 {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            let rate = Double(recorder.counts.stored - before) / (secondsNow() - begin)
+            recorder.finish()
+            try await group.waitForAll()
+            return rate
+        }
+    }
+}
+
+let loadLoop = MQTTEventLoop(name: "load")
+
+func publish(_ messages: [OutgoingMessage], as name: String, to endpoint: MQTTEndpoint) async throws {
+    let transport = try MQTTTransport(
+        configuration: MQTTConfiguration(endpoints: [endpoint], client: try ClientID(name)), loop: loadLoop)
+    async let running: Void = transport.run()
+    for await events in transport.events {
+        for event in events {
+            guard case .connected = event else { continue }
+            transport.send(
+                messages.indices.map { .publish(messages[$0], TransportToken($0)) } + [.close(within: .seconds(120))])
+        }
+    }
+    await running
+}
+
+var report = Report()
+let live = try liveMessages()
+let batches = try batchMessages()
+let liveAlone = try await alone(live, points: livePoints, together: 500)
+for window in [20, 100, 500, 1000] {
+    let rate = try await recorded(live, points: livePoints, window: window)
+    report.compare(
+        "a point a message, receive maximum \(window); the store alone, 500 a commit", reference: liveAlone,
+        measured: rate,
+        "points/s")
+    if window == 500 { report.measure("the same", rate, "points/s", .atLeast(25_000)) }
+}
+let batchesAlone = try await alone(batches, points: batchedPoints, together: 20)
+let rate = try await recorded(batches, points: batchedPoints, window: 500)
+report.compare(
+    "batches of \(perBatch), receive maximum 500; the store alone, 4,000 points a commit", reference: batchesAlone,
+    measured: rate, "points/s")
+report.measure("the same", rate, "points/s", .atLeast(60_000))
+report.measure(
+    "resident at most, load and messages included", KernelFiles.kibibytes("VmHWM", in: "/proc/self/status") / 1024, "MB"
+)
+if !report.isMet { exit(1) }

@@ -1,0 +1,207 @@
+public import Logging
+public import ServiceLifecycle
+import Synchronization
+public import TrackingCore
+import TrackingRuntime
+public import TrackingStore
+
+/// Takes in what publishers tell, stores it, and acknowledges what is durable.
+///
+///     let recorder = Recorder(configuration: configuration, store: store, intake: intake, voice: voice)
+///     try await recorder.run()
+///
+/// Nothing here fails because of the network or of a store that is away: it waits, and goes on.
+public final class Recorder<Transport: MessageTransport>: Service {
+    private let configuration: RecorderConfiguration
+    private let store: any HistoryStore
+    private let intake: Transport
+    private let voice: Transport
+    private let logger: Logger
+    private let clock = DeviceClock()
+    private let mailbox = Mailbox<RecorderStateMachine.Event>()
+    private let told = Broadcast<RecorderEvent>(buffer: 1024, bytes: 1_024 * 1_024, size: { _ in 256 })
+    private let shared = Mutex(Shared())
+
+    private struct Shared {
+        var counts = RecorderCounts()
+        var failure: TrackingError?
+        var warnings = WarningLimit<String>()
+    }
+
+    /// Makes a recorder.
+    ///
+    /// - Parameters:
+    ///   - store: Where it stores; it stays open.
+    ///   - intake: The connection that takes in: it withholds acknowledgements, and its session is kept.
+    ///   - voice: The connection of the recorder's name.
+    public init(
+        configuration: RecorderConfiguration, store: any HistoryStore, intake: Transport, voice: Transport,
+        logger: Logger = Logger(label: "godwit.recorder")
+    ) {
+        self.configuration = configuration
+        self.store = store
+        self.intake = intake
+        self.voice = voice
+        self.logger = logger
+    }
+
+    /// What it tells of itself, from now on.
+    public var events: AsyncStream<RecorderEvent> { self.told.listen() }
+
+    /// What it has done so far.
+    public var counts: RecorderCounts { self.shared.withLock { $0.counts } }
+
+    /// Takes leave in order, once what came is stored; ``run()`` returns then.
+    public func finish() { self.mailbox.post(.stop) }
+
+    /// Runs until ``finish()``, a graceful shutdown, or cancellation. Call it once.
+    ///
+    /// - Throws: `takenOver` when another program uses the name; `storeUnusable`.
+    public func run() async throws {
+        await withGracefulShutdownHandler {
+            await withDiscardingTaskGroup { group in
+                group.addTask { await self.intake.run() }
+                group.addTask { await self.voice.run() }
+                group.addTask {
+                    for await events in self.intake.events { await self.mailbox.postAndWait(.intake(events)) }
+                }
+                group.addTask {
+                    for await events in self.voice.events { await self.mailbox.postAndWait(.voice(events)) }
+                }
+                if let keep = self.configuration.keep { group.addTask { await self.removeExpired(keep) } }
+                await self.decide(&group)
+                group.cancelAll()
+            }
+        } onGracefulShutdown: {
+            self.finish()
+        }
+        self.told.finish()
+        if let failure = self.shared.withLock({ $0.failure }) { throw failure }
+    }
+
+    /// The machine is a local variable: nobody else can touch it.
+    private func decide(_ group: inout DiscardingTaskGroup) async {
+        var machine = RecorderStateMachine(configuration: self.configuration)
+        var alarm = Alarm()
+        // Who waits for room: nothing more is read meanwhile, and the broker is held back.
+        var held: [CheckedContinuation<Void, Never>] = []
+        for await envelope in self.mailbox.envelopes {
+            for action in machine.happened(envelope.event, at: self.clock.moment) { self.perform(action, &group) }
+            if let receipt = envelope.receipt { held.append(receipt) }
+            if !machine.isFull {
+                for receipt in held { receipt.resume() }
+                held = []
+            }
+            if machine.isClosed { break }
+            if let deadline = alarm.arm(machine.nextDeadline, now: self.clock.moment.now) {
+                group.addTask {
+                    await self.clock.sleep(until: deadline)
+                    self.mailbox.post(.timer)
+                }
+            }
+        }
+        for receipt in held { receipt.resume() }
+        let failure = machine.failure
+        self.shared.withLock { $0.failure = failure }
+        await self.mailbox.close()
+    }
+
+    private func perform(_ action: RecorderStateMachine.Action, _ group: inout DiscardingTaskGroup) {
+        switch action {
+        case .intake(let commands): self.intake.send(commands)
+        case .voice(let commands): self.voice.send(commands)
+        case .store(let batch): group.addTask { await self.store(batch) }
+        case .tell(let event):
+            self.log(event)
+            self.told.tell(event)
+        }
+    }
+
+    private func store(_ batch: RecordingBatch) async {
+        do throws(TrackingError) {
+            let report = try await self.store.store(batch)
+            self.note(report)
+            self.mailbox.post(.stored(report.acknowledgements))
+        } catch {
+            self.mailbox.post(.storeFailed(error))
+        }
+    }
+
+    private func removeExpired(_ keep: Duration) async {
+        while !Task.isCancelled {
+            let limit = UnixTime(self.clock.moment.wall.seconds - keep.inSeconds)
+            do throws(TrackingError) {
+                let count = try await self.store.removeExpired(before: limit, of: nil, except: [])
+                if count > 0 { self.logger.info("removed what was too old", metadata: ["records": "\(count)"]) }
+            } catch {
+                self.logger.warning("what is too old was not removed", metadata: ["reason": "\(error)"])
+            }
+            try? await Task.sleep(for: .seconds(3600))
+        }
+    }
+
+    // MARK: - What is told
+
+    private func note(_ report: StoreReport) {
+        let now = self.clock.moment.now
+        let verdicts = self.shared.withLock { shared in
+            shared.counts.add(report)
+            return (
+                refused: report.refused > 0 ? shared.warnings.happened("refused", now: now) : .keepQuiet,
+                overfull: report.overfull > 0 ? shared.warnings.happened("overfull", now: now) : .keepQuiet
+            )
+        }
+        if case .say = verdicts.refused {
+            self.logger.warning("set aside what cannot be accepted", metadata: ["messages": "\(report.refused)"])
+        }
+        if case .say = verdicts.overfull {
+            self.logger.warning(
+                "not taken: a stream has too many gaps; the device keeps it",
+                metadata: ["streams": "\(report.overfull)"])
+        }
+    }
+
+    private func log(_ event: RecorderEvent) {
+        switch event {
+        case .connected(let isPresent):
+            self.logger.info("taking in", metadata: ["session kept": "\(isPresent)"])
+        case .possibleGap:
+            self.logger.warning(
+                "the broker kept no session for this recorder: what came while it was away may be missing; devices with --acknowledge-by send it again"
+            )
+        case .disconnected(let lost), .voice(.some(let lost)):
+            self.logger.info("not connected", metadata: ["reason": "\(lost.reason.map { "\($0)" } ?? "closed")"])
+        case .voice(nil): break
+        case .subscriptionRefused(let filter, let error):
+            self.logger.error("not recorded", metadata: ["filter": "\(filter)", "reason": "\(error)"])
+        case .acknowledgementRefused(let id, let error):
+            self.logger.error(
+                "the broker forbids to acknowledge: devices keep what they have",
+                metadata: ["trackable": "\(id)", "reason": "\(error)"])
+        case .storeAway(let error, let wait):
+            self.logger.error("the store takes nothing", metadata: ["reason": "\(error)", "retry in": "\(wait)"])
+        case .storeBack(let pause):
+            self.logger.warning("the store takes again", metadata: ["after": "\(pause)"])
+        case .failed(let error): self.logger.error("it cannot go on", metadata: ["reason": "\(error)"])
+        }
+    }
+}
+
+/// What a recorder has done.
+public struct RecorderCounts: Hashable, Sendable {
+    /// How many points, trips and events were new.
+    public var stored = 0
+    /// How many came again.
+    public var duplicates = 0
+    /// How many messages and records were set aside.
+    public var refused = 0
+    /// How many commits there were.
+    public var commits = 0
+
+    mutating func add(_ report: StoreReport) {
+        self.stored += report.stored
+        self.duplicates += report.duplicates
+        self.refused += report.refused
+        self.commits += 1
+    }
+}

@@ -1,0 +1,72 @@
+public import TrackingCore
+
+/// What a recorder is told once.
+public struct RecorderConfiguration: MemberConfiguration, Hashable {
+    /// The recorder's name: what devices wait for, and the client id of the connection that acknowledges.
+    public var client: ClientID
+    /// This run of the program.
+    public var session: SessionID
+    /// Where in the broker's tree the topics live.
+    public var topicRoot = TopicRoot.standard
+    /// The group of recorders that share the messages, and acknowledge under its name; `nil` for a recorder of its own.
+    public var group: ClientID?
+    /// How long others believe a heartbeat; whole seconds, 1…86,400.
+    public var lease: Duration = .seconds(90)
+    /// So many messages are stored at once at the latest: what the broker has under way to us, 1…65,535.
+    public var window = 500
+    /// How long points, trips and events are kept; `nil` for ever.
+    public var keep: Duration?
+    /// Whether nothing was ever recorded, so that nothing can have been missed.
+    public var isFirstRun = false
+
+    /// What came is stored this long after the first of it at the latest.
+    public static let longestWait = Duration.milliseconds(50)
+    /// Acknowledgements that nobody waits for, those of live positions, are said together, so often.
+    public static let acknowledgementPause = Duration.seconds(5)
+    /// The first wait after the store failed; the waits double.
+    public static let firstStoreWait = Duration.milliseconds(250)
+    /// What the waits grow to.
+    public static let longestStoreWait = Duration.seconds(30)
+    /// How long an orderly end may wait for the store.
+    public static let stopLimit = Duration.seconds(5)
+
+    /// Makes a configuration with the defaults above.
+    public init(client: ClientID, session: SessionID) {
+        self.client = client
+        self.session = session
+    }
+
+    /// Under whose name is acknowledged.
+    public var acknowledgesAs: ClientID { self.group ?? self.client }
+
+    /// What is subscribed to.
+    var filters: [String] {
+        let filters: [TopicFilter] = [
+            .everyHistory, .everyLocation, .everyTrip, .everyEvent, .everyPublisher, .everySubscriber, .everyResolution,
+        ]
+        let prefix = self.group.map { "$share/\($0)/" } ?? ""
+        return filters.map { prefix + self.topicRoot.path($0) }
+    }
+}
+
+/// What a recorder tells of itself.
+public enum RecorderEvent: Hashable, Sendable {
+    /// The connection that takes in was made; without a session, what came meanwhile may be missing.
+    case connected(sessionPresent: Bool)
+    /// The connection that takes in was lost or could not be made.
+    case disconnected(Disconnection)
+    /// The connection that acknowledges was made (`nil`), lost, or could not be made.
+    case voice(Disconnection?)
+    /// The broker refuses a subscription: nothing of it is recorded.
+    case subscriptionRefused(filter: String, TrackingError)
+    /// The broker refuses the acknowledgements of a trackable; told once a connection.
+    case acknowledgementRefused(TrackableID, TrackingError)
+    /// The broker kept no session: what came while this recorder was away is missing, where the devices do not send it again.
+    case possibleGap
+    /// The store took nothing; it is tried again after this wait.
+    case storeAway(TrackingError, retry: Duration)
+    /// The store takes again, after so long.
+    case storeBack(after: Duration)
+    /// It cannot go on.
+    case failed(TrackingError)
+}

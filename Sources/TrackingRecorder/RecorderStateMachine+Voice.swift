@@ -1,0 +1,97 @@
+import TrackingCore
+
+/// What is said: liveness, and acknowledgements.
+extension RecorderStateMachine {
+    mutating func voice(_ event: TransportEvent, at moment: Moment) -> [Action] {
+        switch event {
+        case .connected(let connection, _):
+            self.session.connected(connection: connection)
+            self.isRefusalTold = false
+            let own = self.configuration.topicRoot.path(.liveness(self.session.client))
+            // Mosquitto answers before it sends what stands; the second answer comes behind that.
+            return [.tell(.voice(nil)), .voice([.subscribe([own], 1), .subscribe([own], 2)])]
+        case .disconnected(let disconnection):
+            self.session.disconnected()
+            self.isVoiceOver = disconnection.retry == nil
+            for (id, acknowledgement) in self.said.values where self.owed[id] == nil { self.owed[id] = acknowledgement }
+            self.said = [:]
+            return [.tell(.voice(disconnection))]
+        case .received(let message):
+            let liveness = message.payload.isEmpty ? nil : try? MessageCodec.decodeLiveness(message.payload)
+            return self.session.heardOwn(liveness, isRetained: message.isRetained) ? self.sayBirth() : []
+        case .subscribed(let token, _):
+            guard token == 2 else { return [] }
+            guard self.session.settled(now: moment.now) else { return self.takenOver(at: moment) }
+            return self.sayBirth() + self.sayAll()
+        case .published(let token, let refusal):
+            guard let (id, _) = self.said.removeValue(forKey: token), let refusal, !self.isRefusalTold else {
+                return []
+            }
+            self.isRefusalTold = true
+            return [.tell(.acknowledgementRefused(id, refusal))]
+        }
+    }
+
+    private mutating func takenOver(at moment: Moment) -> [Action] {
+        guard case .takenOver = self.session.phase else { return [] }
+        let error = TrackingError(
+            .takenOver,
+            "another program uses the client id '\(self.session.client)'; give each recorder its own --name")
+        return self.fail(error, at: moment)
+    }
+
+    // MARK: - Acknowledgements
+
+    /// These are durable. What nobody waits for is said a little later, together.
+    mutating func acknowledge(
+        _ acknowledgements: [TrackableID: Acknowledgement], awaited: Set<TrackableID>, now: MonotonicTime
+    ) -> [Action] {
+        var commands: [TransportCommand] = []
+        for (id, acknowledgement) in acknowledgements {
+            if awaited.contains(id), self.session.isAnnounced {
+                self.owed[id] = nil
+                commands.append(self.say(id, acknowledgement))
+            } else if awaited.contains(id) || !acknowledgement.streams.isEmpty {
+                self.owed[id] = acknowledgement
+            }
+        }
+        if !self.owed.isEmpty, self.owedUntil == nil, self.session.isAnnounced {
+            self.owedUntil = now.advanced(by: RecorderConfiguration.acknowledgementPause)
+        }
+        return commands.isEmpty ? [] : [.voice(commands)]
+    }
+
+    /// Says everything that is owed, where there is somebody to say it to.
+    mutating func sayAll() -> [Action] {
+        self.owedUntil = nil
+        guard self.session.isAnnounced, !self.owed.isEmpty else { return [] }
+        let owed = self.owed
+        self.owed = [:]
+        return [.voice(owed.map { self.say($0.key, $0.value) })]
+    }
+
+    private mutating func say(_ id: TrackableID, _ acknowledgement: Acknowledgement) -> TransportCommand {
+        self.lastToken += 1
+        self.said[self.lastToken] = (id, acknowledgement)
+        let topic = self.configuration.topicRoot.path(.ack(id, self.configuration.acknowledgesAs))
+        let payload = HistoryCodec.encode(acknowledgement)
+        return .publish(OutgoingMessage(topic: topic, payload: payload, isRetained: true), self.lastToken)
+    }
+
+    // MARK: - Liveness
+
+    mutating func sayBirth() -> [Action] { [.voice([self.liveness(self.session.birth)])] }
+
+    mutating func sayGoodbye() -> [Action] {
+        guard self.session.isAnnounced else { return [.voice([.close(within: .zero)])] }
+        let goodbye = SessionStateMachine.goodbye(session: self.session.session, connection: self.session.connection)
+        return [.voice([self.liveness(goodbye), .close(within: .seconds(2))])]
+    }
+
+    private mutating func liveness(_ liveness: Liveness) -> TransportCommand {
+        self.lastToken += 1
+        let topic = self.configuration.topicRoot.path(.liveness(self.session.client))
+        return .publish(
+            OutgoingMessage(topic: topic, payload: MessageCodec.encode(liveness), isRetained: true), self.lastToken)
+    }
+}

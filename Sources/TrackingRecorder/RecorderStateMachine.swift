@@ -1,0 +1,244 @@
+public import TrackingCore
+
+/// Decides when what came is stored, and what is acknowledged then: to the broker, and to the devices.
+///
+/// Two connections: one takes in, and the broker hears that messages are safe only when they are durable; the other is the
+/// recorder's voice: its liveness, and the acknowledgements to the devices.
+public struct RecorderStateMachine: Sendable {
+    /// What happens.
+    public enum Event: Sendable {
+        /// The connection that takes in told something.
+        case intake([TransportEvent])
+        /// The connection that acknowledges told something.
+        case voice([TransportEvent])
+        /// The batch given last is durable: what may be acknowledged.
+        case stored([TrackableID: Acknowledgement])
+        /// The batch given last was not stored.
+        case storeFailed(TrackingError)
+        /// A deadline has come, or not.
+        case timer
+        /// Take leave in order.
+        case stop
+    }
+
+    /// What is to be done.
+    public enum Action: Hashable, Sendable {
+        case intake([TransportCommand])
+        case voice([TransportCommand])
+        /// Store this, in one commit, and say what came of it.
+        case store(RecordingBatch)
+        case tell(RecorderEvent)
+    }
+
+    /// Messages that are stored together.
+    struct Page: Sendable {
+        var batch = RecordingBatch()
+        /// How many messages it is made of.
+        var messages = 0
+        /// When the first of them came.
+        var since: MonotonicTime?
+        /// How many messages had come on `connection` when it was closed.
+        var through = 0
+        var connection = -1
+    }
+
+    /// What is being stored.
+    enum Storing: Sendable {
+        /// Nothing. Can transition to: `busy`.
+        case idle
+        /// The store is at it. Can transition to: `idle`, `waiting`.
+        case busy(Page, failures: Int, since: MonotonicTime)
+        /// It failed, and is tried again. Can transition to: `busy`.
+        case waiting(Page, failures: Int, since: MonotonicTime, until: MonotonicTime)
+    }
+
+    let configuration: RecorderConfiguration
+    var session: SessionStateMachine
+    var storing = Storing.idle
+    var waiting = Page()
+    /// How many messages came on the connection of this number.
+    private var taken = 0
+    private var connection = -1
+    /// What is to be acknowledged and has not been said, and when it is said at the latest.
+    var owed: [TrackableID: Acknowledgement] = [:]
+    var owedUntil: MonotonicTime?
+    /// What was said and not answered.
+    var said: [TransportToken: (id: TrackableID, acknowledgement: Acknowledgement)] = [:]
+    var isRefusalTold = false
+    var lastToken: TransportToken = 2
+    private var stopUntil: MonotonicTime?
+    private var isLeaving = false
+    private var isIntakeOver = false
+    var isVoiceOver = false
+    /// Why it cannot go on.
+    public internal(set) var failure: TrackingError?
+
+    /// Starts a recorder that is not connected.
+    public init(configuration: RecorderConfiguration) {
+        self.configuration = configuration
+        self.session = SessionStateMachine(
+            client: configuration.client, session: configuration.session, lease: configuration.lease)
+    }
+
+    /// Whether nothing more is taken in until the store has taken what came.
+    public var isFull: Bool {
+        if case .idle = self.storing { return false }
+        return !self.isStopping && self.waiting.messages >= self.configuration.window
+    }
+
+    /// Whether both connections are closed.
+    public var isClosed: Bool { self.isIntakeOver && self.isVoiceOver }
+
+    /// When it is to be told ``Event/timer``.
+    public var nextDeadline: MonotonicTime? {
+        var deadlines = [self.owedUntil, self.session.nextDeadline, self.stopUntil]
+        switch self.storing {
+        case .idle: deadlines.append(self.waiting.since?.advanced(by: RecorderConfiguration.longestWait))
+        case .busy: break
+        case .waiting(_, _, _, let until): deadlines.append(until)
+        }
+        return deadlines.compactMap { $0 }.min()
+    }
+
+    /// Something happened.
+    public mutating func happened(_ event: Event, at moment: Moment) -> [Action] {
+        var actions: [Action] = []
+        switch event {
+        case .intake(let events): for event in events { actions += self.intake(event, at: moment) }
+        case .voice(let events): for event in events { actions += self.voice(event, at: moment) }
+        case .stored(let acknowledgements): actions = self.stored(acknowledgements, at: moment)
+        case .storeFailed(let error): actions = self.storeFailed(error, at: moment)
+        case .timer: actions = self.timerFired(at: moment)
+        case .stop: if !self.isStopping { self.stopUntil = moment.now.advanced(by: RecorderConfiguration.stopLimit) }
+        }
+        return actions + self.storeIfDue(at: moment) + self.closeIfDone(at: moment)
+    }
+
+    // MARK: - Taking in
+
+    private mutating func intake(_ event: TransportEvent, at moment: Moment) -> [Action] {
+        switch event {
+        case .connected(let connection, let sessionPresent):
+            self.connection = connection
+            self.taken = 0
+            let subscription = Action.intake([.subscribe(self.configuration.filters, 1)])
+            let isGap = !sessionPresent && !(self.configuration.isFirstRun && connection == 0)
+            if isGap { self.noteGap(at: moment) }
+            return [.tell(.connected(sessionPresent: sessionPresent)), subscription]
+                + (isGap ? [.tell(.possibleGap)] : [])
+        case .disconnected(let disconnection):
+            self.isIntakeOver = disconnection.retry == nil
+            return [.tell(.disconnected(disconnection))]
+        case .received(let message):
+            // What comes after the last page was closed is not acknowledged: the broker keeps it.
+            guard !self.isStopping else { return [] }
+            self.taken += 1
+            self.waiting.batch.received(message, root: self.configuration.topicRoot, at: moment.wall)
+            self.countMessage(moment.now)
+            return []
+        case .subscribed(_, let refusals):
+            return zip(self.configuration.filters, refusals).compactMap { filter, refusal in
+                refusal.map { .tell(.subscriptionRefused(filter: filter, $0)) }
+            }
+        case .published: return []
+        }
+    }
+
+    private mutating func countMessage(_ now: MonotonicTime) {
+        self.waiting.messages += 1
+        self.waiting.since = self.waiting.since ?? now
+    }
+
+    private mutating func noteGap(at moment: Moment) {
+        let note = RefusedMessage(
+            topic: self.configuration.topicRoot.path, receivedAt: moment.wall,
+            reason: "the broker kept no session for this recorder: what came while it was away may be missing",
+            payload: [])
+        self.waiting.batch.refused.append(note)
+        self.countMessage(moment.now)
+    }
+
+    // MARK: - Storing
+
+    /// A page is closed when it is full, when its first message has waited long enough, or when the one before it is done.
+    private mutating func storeIfDue(at moment: Moment, isNext: Bool = false) -> [Action] {
+        guard case .idle = self.storing, let since = self.waiting.since, self.failure == nil else { return [] }
+        guard
+            isNext || self.stopUntil != nil || self.waiting.messages >= self.configuration.window
+                || since.duration(to: moment.now) >= RecorderConfiguration.longestWait
+        else { return [] }
+        var page = self.waiting
+        page.through = self.taken
+        page.connection = self.connection
+        self.waiting = Page()
+        self.storing = .busy(page, failures: 0, since: moment.now)
+        return [.store(page.batch)]
+    }
+
+    private mutating func stored(_ acknowledgements: [TrackableID: Acknowledgement], at moment: Moment) -> [Action] {
+        guard case .busy(let page, let failures, let since) = self.storing else { return [] }
+        self.storing = .idle
+        var actions: [Action] = failures > 0 ? [.tell(.storeBack(after: since.duration(to: moment.now)))] : []
+        if page.connection >= 0 {
+            actions.append(.intake([.acknowledge(through: page.through, connection: page.connection)]))
+        }
+        actions += self.acknowledge(acknowledgements, awaited: page.batch.awaited, now: moment.now)
+        return actions + self.storeIfDue(at: moment, isNext: true)
+    }
+
+    private mutating func storeFailed(_ error: TrackingError, at moment: Moment) -> [Action] {
+        guard case .busy(let page, let failures, let since) = self.storing else { return [] }
+        if error.code == .storeUnusable { return self.fail(error, at: moment) }
+        let wait = min(
+            RecorderConfiguration.longestStoreWait, RecorderConfiguration.firstStoreWait * (1 << min(failures, 10)))
+        self.storing = .waiting(
+            page, failures: failures + 1, since: since, until: moment.now.advanced(by: wait))
+        return [.tell(.storeAway(error, retry: wait))]
+    }
+
+    mutating func fail(_ error: TrackingError, at moment: Moment) -> [Action] {
+        self.failure = self.failure ?? error
+        self.storing = .idle
+        self.waiting = Page()
+        self.stopUntil = moment.now
+        return [.tell(.failed(error))]
+    }
+
+    private mutating func timerFired(at moment: Moment) -> [Action] {
+        var actions: [Action] = []
+        if case .waiting(let page, let failures, let since, let until) = self.storing, until <= moment.now {
+            self.storing = .busy(page, failures: failures, since: since)
+            actions.append(.store(page.batch))
+        }
+        if let until = self.owedUntil, until <= moment.now { actions += self.sayAll() }
+        if self.session.timerFired(now: moment.now) { actions += self.sayBirth() }
+        return actions
+    }
+
+    // MARK: - The end
+
+    /// Everything that came before the end is stored, or the time for that is over.
+    private mutating func closeIfDone(at moment: Moment) -> [Action] {
+        guard let stopUntil = self.stopUntil, !self.isLeaving else { return [] }
+        var isDone = stopUntil <= moment.now
+        if case .idle = self.storing, self.waiting.since == nil { isDone = true }
+        guard isDone else { return [] }
+        self.isLeaving = true
+        self.stopUntil = nil
+        return self.sayAll() + [.intake([.close(within: .zero)])] + self.sayGoodbye()
+    }
+
+    private var isStopping: Bool { self.stopUntil != nil || self.isLeaving }
+}
+
+extension RecordingBatch {
+    /// The trackables that somebody waits for: those a batch came of, also one that cannot be read, and those whose publisher
+    /// came.
+    fileprivate var awaited: Set<TrackableID> {
+        let recorded = self.recordings.lazy.filter { recording in
+            recording.declaration != nil
+                || recording.state.map { $0.json != nil && $0.name.hasPrefix("publisher/") } ?? false
+        }
+        return Set(recorded.map(\.trackable)).union(self.refused.lazy.compactMap(\.trackable))
+    }
+}

@@ -1,0 +1,154 @@
+import ArgumentParser
+import FoundationEssentials
+import GodwitOptions
+import Logging
+import ServiceLifecycle
+import TrackingCore
+import TrackingMQTT
+import TrackingRecorder
+import TrackingStore
+
+/// `godwit record`: stores what publishers tell, and acknowledges what is durable.
+struct Record: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Record everything: store each point once, and acknowledge what is durable.",
+        discussion: """
+            It takes in on one connection, whose session the broker keeps, and acknowledges on another. Devices that run with \
+            --acknowledge-by NAME keep everything until this recorder has it. Ends with 66 where the history cannot be used.
+            """)
+
+    @OptionGroup var store: StoreOptions
+
+    @OptionGroup var broker: BrokerOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "This recorder's name, which devices wait for: its client id. Default: --client-id, or what that defaults to, or recorder.",
+            valueName: "id"))
+    var name: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The user of the connection that takes in, with the same password; where the broker makes the user name the client id. Default: the same user.",
+            valueName: "user"))
+    var intakeUser: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The certificate of the connection that takes in, PEM; where the broker makes its name (CN) the client id. Default: --cert.",
+            valueName: "path"))
+    var intakeCert: String?
+
+    @Option(help: ArgumentHelp("The key of --intake-cert, PEM.", valueName: "path"))
+    var intakeKey: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Share the work with the recorders of this group, which store into one PostgreSQL and acknowledge under the group's name.",
+            valueName: "group"))
+    var share: String?
+
+    @Option(help: ArgumentHelp("Keep points, trips and events for so long, as 90d or 12h.", valueName: "time"))
+    var keep: KeepTime?
+
+    @Option(
+        help: ArgumentHelp(
+            "How many messages the broker has under way at once, 1 to 65535; so many are stored together.",
+            valueName: "n"))
+    var receiveMaximum = 500
+
+    func validate() throws {
+        guard (1...65_535).contains(self.receiveMaximum) else {
+            throw ValidationError("--receive-maximum must be 1 to 65535, not \(self.receiveMaximum)")
+        }
+        do throws(TrackingError) {
+            for name in [self.name, self.share, self.intakeUser] { if let name { _ = try ClientID(name) } }
+        } catch {
+            throw ValidationError(error.message)
+        }
+    }
+
+    func run() async throws {
+        Program.startLogging(Logger.Level(rawValue: self.broker.logLevel) ?? .warning)
+        guard (self.intakeCert == nil) == (self.intakeKey == nil) else {
+            throw TrackingError(.invalidConfiguration, "--intake-cert and --intake-key are given together")
+        }
+        let names = try self.names()
+        if self.share != nil, case .sqlite = try self.store.location() {
+            throw TrackingError(
+                .invalidConfiguration, "--share takes a history that recorders share: --store postgres://…")
+        }
+        let store = try await self.store.open(mayMake: true)
+        var configuration = RecorderConfiguration(client: names.voice, session: try self.broker.identity().session)
+        configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
+        if let share = self.share { configuration.group = try ClientID(share) }
+        configuration.window = self.receiveMaximum
+        configuration.keep = self.keep?.duration
+        configuration.isFirstRun = try await store.trackables(after: nil, limit: 1).isEmpty
+        let recorder = Recorder(
+            configuration: configuration, store: store,
+            intake: try self.broker.intake(
+                names.intake, receiveMaximum: self.receiveMaximum, user: self.intakeUser, certificate: self.intakeCert,
+                key: self.intakeKey),
+            voice: try self.broker.transport(for: configuration))
+        let ending = Ending()
+        let events = recorder.events
+        let failsFast = self.broker.failFast
+        async let watching: Void = Self.watch(recorder, events, failsFast: failsFast, ending)
+        do { try await Program.run(recorder) } catch { ending.note(error) }
+        await watching
+        do { try await store.close() } catch { ending.note(error) }
+        if let error = ending.error { throw error }
+    }
+
+    /// The names of the two connections: the recorder's, and that of the user or the certificate that takes in, or else the
+    /// same with `-intake` behind it.
+    private func names() throws(TrackingError) -> (voice: ClientID, intake: ClientID) {
+        let own = try self.broker.identity()
+        var voice = own.isRandom ? try ClientID("recorder") : own.client
+        if let name = self.name { voice = try ClientID(name) }
+        let certified = self.intakeCert.flatMap { MQTTConfiguration.TLS.commonName(ofCertificate: $0) }
+        let intake = try ClientID(self.intakeUser ?? certified ?? "\(voice)-intake")
+        guard intake != voice else {
+            throw TrackingError(
+                .invalidConfiguration, "the connection that takes in has the recorder's name; it needs one of its own")
+        }
+        return (voice, intake)
+    }
+
+    /// Tells the service manager how it goes, and ends where that was asked for.
+    private static func watch(
+        _ recorder: Recorder<MQTTTransport>, _ events: AsyncStream<RecorderEvent>, failsFast: Bool, _ ending: Ending
+    ) async {
+        let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
+        notifier?.ready()
+        for await event in events {
+            switch event {
+            case .connected: notifier?.status("recording")
+            case .storeAway(let error, _): notifier?.status("the store takes nothing: \(error.message)")
+            case .storeBack: notifier?.status("recording")
+            case .disconnected(let lost), .voice(.some(let lost)):
+                guard lost.retry != nil else { continue }
+                notifier?.status("not connected: \(lost.reason?.message ?? "")")
+                guard failsFast, lost.lasted == nil, let reason = lost.reason else { continue }
+                ending.note(reason)
+                recorder.finish()
+            case .possibleGap, .voice(nil), .subscriptionRefused, .acknowledgementRefused, .failed: break
+            }
+        }
+        notifier?.stopping()
+    }
+}
+
+/// A time as `90d`, `12h`, `30m` or `45s`.
+struct KeepTime: ExpressibleByArgument, Hashable {
+    let duration: Duration
+
+    init?(argument: String) {
+        let units: [Character: Double] = ["d": 86_400, "h": 3600, "m": 60, "s": 1]
+        guard let last = argument.last, let unit = units[last], let count = Double(argument.dropLast()), count > 0,
+            count * unit <= 3.2e9
+        else { return nil }
+        self.duration = .seconds(count * unit)
+    }
+}

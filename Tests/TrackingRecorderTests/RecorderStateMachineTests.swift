@@ -1,0 +1,207 @@
+import Testing
+import TrackingCore
+
+@testable import TrackingRecorder
+
+/// When it stores, and what it says then. Every state is reached by events.
+@Suite struct RecorderStateMachineTests {
+    /// A recorder, and a clock that stands until it is moved.
+    private struct Talk {
+        var machine: RecorderStateMachine
+        var now = MonotonicTime(.zero)
+
+        init(window: Int = 3, group: String? = nil, isFirstRun: Bool = true) throws {
+            var configuration = RecorderConfiguration(
+                client: try ClientID("keeper"), session: try #require(SessionID("mine")))
+            configuration.window = window
+            configuration.group = try group.map { try ClientID($0) }
+            configuration.isFirstRun = isFirstRun
+            self.machine = RecorderStateMachine(configuration: configuration)
+        }
+
+        mutating func happened(_ event: RecorderStateMachine.Event) -> [RecorderStateMachine.Action] {
+            self.machine.happened(
+                event, at: Moment(now: self.now, wall: UnixTime(1_700_000_000 + self.now.sinceOrigin.inSeconds)))
+        }
+
+        mutating func wait(_ milliseconds: Int) -> [RecorderStateMachine.Action] {
+            self.now = self.now.advanced(by: .milliseconds(milliseconds))
+            return self.happened(.timer)
+        }
+
+        /// Both connections stand and are granted what they ask for.
+        mutating func goOnline() {
+            _ = self.happened(.intake([.connected(connection: 0, sessionPresent: false)]))
+            _ = self.happened(.voice([.connected(connection: 0, sessionPresent: false)]))
+            _ = self.happened(.voice([.subscribed(1, refusals: [nil]), .subscribed(2, refusals: [nil])]))
+        }
+
+        mutating func receive(_ topic: String, _ payload: String) -> [RecorderStateMachine.Action] {
+            let message = IncomingMessage(topic: topic, payload: Array(payload.utf8)[...], isRetained: false)
+            return self.happened(.intake([.received(message)]))
+        }
+
+        mutating func receivePoint(_ seq: Int) -> [RecorderStateMachine.Action] {
+            self.receive("tracking/van", Self.point(seq))
+        }
+
+        static func point(_ seq: Int) -> String {
+            """
+            {"location":{"type":"Feature","geometry":{"type":"Point","coordinates":[-8.5,52.5]},"properties":\
+            {"time":\(1_700_000_000 + seq),"seq":\(seq),"stream":"s1"}},"skippedLocations":[],"type":"ACTUAL"}
+            """
+        }
+
+        /// How many messages' points a store was asked for, or `nil`.
+        static func stored(_ actions: [RecorderStateMachine.Action]) -> Int? {
+            actions.lazy.compactMap { if case .store(let batch) = $0 { batch.count } else { nil } }.first
+        }
+
+        static func released(_ actions: [RecorderStateMachine.Action]) -> Int? {
+            actions.lazy.compactMap { action -> Int? in
+                guard case .intake(let commands) = action, case .acknowledge(let count, _)? = commands.first
+                else { return nil }
+                return count
+            }.first
+        }
+
+        static func said(_ actions: [RecorderStateMachine.Action]) -> [String] {
+            actions.flatMap { action -> [String] in
+                guard case .voice(let commands) = action else { return [] }
+                return commands.compactMap { command in
+                    guard case .publish(let message, _) = command else { return nil }
+                    return "\(message.topic) \(String(decoding: message.payload, as: UTF8.self))"
+                }
+            }
+        }
+    }
+
+    private let van = TrackableID.known("van")
+
+    private func ack(_ seq: UInt64) -> [TrackableID: Acknowledgement] {
+        [self.van: Acknowledgement(streams: [StreamID("s1")!: seq])]
+    }
+
+    @Test func aPageIsStoredWhenItIsFullOrWhenItsFirstMessageHasWaited() throws {
+        var talk = try Talk()
+        talk.goOnline()
+        #expect(Talk.stored(talk.receivePoint(1)) == nil)
+        #expect(Talk.stored(talk.wait(49)) == nil)
+        #expect(Talk.stored(talk.receivePoint(2)) == nil)
+        #expect(Talk.stored(talk.wait(1)) == 2)
+        #expect(Talk.released(talk.happened(.stored(self.ack(2)))) == 2)
+        #expect(Talk.stored(talk.receivePoint(3)) == nil)
+        #expect(Talk.stored(talk.receivePoint(4)) == nil)
+        #expect(Talk.stored(talk.receivePoint(5)) == 3)
+    }
+
+    @Test func nothingIsSafeBeforeTheStoreSaysSo() throws {
+        var talk = try Talk()
+        talk.goOnline()
+        for seq in 1...3 { #expect(Talk.released(talk.receivePoint(seq)) == nil) }
+        #expect(!talk.machine.isFull)
+        for seq in 4...6 { #expect(Talk.released(talk.receivePoint(seq)) == nil) }
+        #expect(talk.machine.isFull)
+        let actions = talk.happened(.stored(self.ack(3)))
+        #expect(Talk.released(actions) == 3)
+        #expect(Talk.stored(actions) == 3, "what came meanwhile is stored at once")
+        #expect(Talk.released(talk.happened(.stored(self.ack(6)))) == 6)
+    }
+
+    @Test func aStoreThatIsAwayIsTriedAgainWithGrowingWaits() throws {
+        var talk = try Talk(window: 1)
+        talk.goOnline()
+        #expect(Talk.stored(talk.receivePoint(1)) == 1)
+        let error = TrackingError(.storeFailed, "disk full")
+        for wait in [250, 500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000] {
+            let actions = talk.happened(.storeFailed(error))
+            #expect(actions == [.tell(.storeAway(error, retry: .milliseconds(wait)))])
+            #expect(talk.wait(wait - 1).allSatisfy { Talk.stored([$0]) == nil })
+            #expect(Talk.stored(talk.wait(1)) == 1, "the same again")
+        }
+        let actions = talk.happened(.stored(self.ack(1)))
+        #expect(actions.contains { if case .tell(.storeBack) = $0 { true } else { false } })
+        #expect(Talk.released(actions) == 1)
+    }
+
+    @Test func aBatchIsAnsweredAtOnceAndALivePositionALittleLater() throws {
+        var talk = try Talk(window: 1)
+        talk.goOnline()
+        _ = talk.receivePoint(1)
+        #expect(Talk.said(talk.happened(.stored(self.ack(1)))) == [])
+        _ = talk.receive("tracking/van/history", #"{"batch":"b","stream":"s1","oldest":1,"points":[],"remaining":0}"#)
+        #expect(
+            Talk.said(talk.happened(.stored(self.ack(1)))) == [#"tracking/van/ack/keeper {"streams":{"s1":1}}"#])
+        _ = talk.receivePoint(2)
+        #expect(Talk.said(talk.happened(.stored(self.ack(2)))) == [])
+        #expect(Talk.said(talk.wait(5000)).contains(#"tracking/van/ack/keeper {"streams":{"s1":2}}"#))
+    }
+
+    @Test func whatWasSaidAndNotAnsweredIsSaidAgain() throws {
+        var talk = try Talk(window: 1, group: "team")
+        talk.goOnline()
+        _ = talk.receive("tracking/van/history", #"{"batch":"b","stream":"s1","oldest":1,"points":[],"remaining":0}"#)
+        let answer = #"tracking/van/ack/team {"streams":{"s1":1}}"#
+        #expect(Talk.said(talk.happened(.stored(self.ack(1)))) == [answer])
+        _ = talk.happened(.voice([.disconnected(Disconnection(reason: nil, retry: .zero, lasted: .zero))]))
+        _ = talk.happened(.voice([.connected(connection: 1, sessionPresent: false)]))
+        let actions = talk.happened(.voice([.subscribed(1, refusals: [nil]), .subscribed(2, refusals: [nil])]))
+        #expect(Talk.said(actions).last == answer)
+    }
+
+    @Test func aSessionThatWasNotKeptIsNotedWhereSomethingWasRecordedBefore() throws {
+        var first = try Talk(isFirstRun: true)
+        let none = first.happened(.intake([.connected(connection: 0, sessionPresent: false)]))
+        #expect(!none.contains(.tell(.possibleGap)))
+        var again = try Talk(isFirstRun: false)
+        let noted = again.happened(.intake([.connected(connection: 0, sessionPresent: false)]))
+        #expect(noted.contains(.tell(.possibleGap)))
+        let actions = again.wait(50)
+        guard case .store(let batch)? = actions.first else { Issue.record("nothing is stored"); return }
+        #expect(batch.refused.first?.reason.contains("kept no session") == true)
+    }
+
+    @Test func whatIsStoredOfAConnectionThatIsGoneReleasesNothingOfTheNext() throws {
+        var talk = try Talk(window: 1)
+        talk.goOnline()
+        _ = talk.receivePoint(1)
+        _ = talk.happened(.intake([.disconnected(Disconnection(reason: nil, retry: .zero, lasted: .zero))]))
+        _ = talk.happened(.intake([.connected(connection: 1, sessionPresent: true)]))
+        _ = talk.receivePoint(1)
+        let actions = talk.happened(.stored(self.ack(1)))
+        #expect(actions.contains(.intake([.acknowledge(through: 1, connection: 0)])))
+        #expect(talk.happened(.stored(self.ack(1))).contains(.intake([.acknowledge(through: 1, connection: 1)])))
+    }
+
+    @Test func beforeTheEndEverythingIsStored() throws {
+        var talk = try Talk()
+        talk.goOnline()
+        _ = talk.receivePoint(1)
+        #expect(Talk.stored(talk.happened(.stop)) == 1)
+        let actions = talk.happened(.stored(self.ack(1)))
+        #expect(Talk.released(actions) == 1)
+        #expect(actions.contains(.intake([.close(within: .zero)])))
+        #expect(Talk.said(actions).contains { $0.contains("/ack/keeper") })
+        #expect(Talk.said(actions).last?.contains("offline") == true)
+        let end = TransportEvent.disconnected(Disconnection(reason: nil, retry: nil, lasted: .zero))
+        _ = talk.happened(.intake([end]))
+        #expect(!talk.machine.isClosed)
+        _ = talk.happened(.voice([end]))
+        #expect(talk.machine.isClosed)
+    }
+
+    @Test func anEndDoesNotWaitForAStoreThatIsAway() throws {
+        var talk = try Talk(window: 1)
+        talk.goOnline()
+        _ = talk.receivePoint(1)
+        _ = talk.happened(.stop)
+        #expect(!talk.wait(4999).contains(.intake([.close(within: .zero)])))
+        #expect(talk.wait(1).contains(.intake([.close(within: .zero)])))
+    }
+}
+
+extension TrackableID {
+    fileprivate static func known(_ name: String) -> TrackableID {
+        do { return try TrackableID(name) } catch { preconditionFailure("\(error)") }
+    }
+}
