@@ -158,14 +158,6 @@ extension BrokerOptions {
         try self.transport(MQTTConfiguration(endpoints: try self.endpoints.map(\.0), client: identity.client))
     }
 
-    /// The same, for MQTT in calls.
-    ///
-    /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a password file.
-    public func client(_ identity: Identity) throws(TrackingError) -> MQTTClient {
-        let base = MQTTConfiguration(endpoints: try self.endpoints.map(\.0), client: identity.client)
-        return try MQTTClient(configuration: self.completed(base))
-    }
-
     /// The connection on which a recorder takes in: what the broker sends is acknowledged when the recorder says so, and the
     /// broker keeps its session for a week.
     ///
@@ -185,17 +177,24 @@ extension BrokerOptions {
         configuration.limits.waitingEvents = max(64, 2 * receiveMaximum)
         configuration.tls.certificate = certificate
         configuration.tls.key = key
-        return try self.transport(configuration, as: user)
+        return try MQTTTransport(configuration: self.completed(configuration, as: user))
     }
 
-    private func transport(_ base: MQTTConfiguration, as user: String? = nil) throws(TrackingError) -> MQTTTransport {
-        try MQTTTransport(configuration: self.completed(base, as: user))
+    /// The same, for MQTT in calls.
+    ///
+    /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a password file.
+    public func client(_ identity: Identity) throws(TrackingError) -> MQTTClient {
+        let base = MQTTConfiguration(endpoints: try self.endpoints.map(\.0), client: identity.client)
+        return try MQTTClient(configuration: self.completed(base))
+    }
+
+    private func transport(_ base: MQTTConfiguration) throws(TrackingError) -> MQTTTransport {
+        try MQTTTransport(configuration: self.completed(base))
     }
 
     /// With credentials and certificates.
-    private func completed(
-        _ base: MQTTConfiguration, as user: String? = nil
-    ) throws(TrackingError) -> MQTTConfiguration {
+    private func completed(_ base: MQTTConfiguration, as user: String? = nil) throws(TrackingError) -> MQTTConfiguration
+    {
         guard (self.certificate == nil) == (self.key == nil) else {
             let missing = self.key == nil ? "--key" : "--cert"
             throw TrackingError(

@@ -178,6 +178,10 @@ public final class Recorder<Transport: MessageTransport>: Service {
             self.logger.error(
                 "the broker forbids to acknowledge: devices keep what they have",
                 metadata: ["trackable": "\(id)", "reason": "\(error)"])
+        case .brokerDropped(let count):
+            self.logger.warning(
+                "the broker drops messages: its queues are too short for a recorder that stalls; raise max_queued_messages",
+                metadata: ["dropped": "\(count)"])
         case .storeAway(let error, let wait):
             self.logger.error("the store takes nothing", metadata: ["reason": "\(error)", "retry in": "\(wait)"])
         case .storeBack(let pause):

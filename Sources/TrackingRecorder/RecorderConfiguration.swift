@@ -30,6 +30,9 @@ public struct RecorderConfiguration: MemberConfiguration, Hashable {
     /// How long an orderly end may wait for the store.
     public static let stopLimit = Duration.seconds(5)
 
+    /// Where Mosquitto says how many messages it has dropped.
+    static let dropCount = "$SYS/broker/publish/messages/dropped"
+
     /// Makes a configuration with the defaults above.
     public init(client: ClientID, session: SessionID) {
         self.client = client
@@ -63,6 +66,8 @@ public enum RecorderEvent: Hashable, Sendable {
     case acknowledgementRefused(TrackableID, TrackingError)
     /// The broker kept no session: what came while this recorder was away is missing, where the devices do not send it again.
     case possibleGap
+    /// The broker has dropped so many messages, for whomever, since it was looked at last: its queues are too short.
+    case brokerDropped(Int)
     /// The store took nothing; it is tried again after this wait.
     case storeAway(TrackingError, retry: Duration)
     /// The store takes again, after so long.

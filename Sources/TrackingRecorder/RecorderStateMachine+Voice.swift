@@ -7,15 +7,24 @@ extension RecorderStateMachine {
         case .connected(let connection, _):
             self.session.connected(connection: connection)
             self.isRefusalTold = false
+            self.dropped = nil
             let own = self.configuration.topicRoot.path(.liveness(self.session.client))
             // Mosquitto answers before it sends what stands; the second answer comes behind that.
-            return [.tell(.voice(nil)), .voice([.subscribe([own], 1), .subscribe([own], 2)])]
+            return [
+                .tell(.voice(nil)), .voice([.subscribe([own], 1), .subscribe([own], 2)]),
+                .voice([.subscribe([RecorderConfiguration.dropCount], 3)]),
+            ]
         case .disconnected(let disconnection):
             self.session.disconnected()
             self.isVoiceOver = disconnection.retry == nil
             for (id, acknowledgement) in self.said.values where self.owed[id] == nil { self.owed[id] = acknowledgement }
             self.said = [:]
             return [.tell(.voice(disconnection))]
+        case .received(let message) where message.topic == RecorderConfiguration.dropCount:
+            guard let count = Int(String(decoding: message.payload.prefix(20), as: UTF8.self)) else { return [] }
+            let more = count - (self.dropped ?? count)
+            self.dropped = count
+            return more > 0 ? [.tell(.brokerDropped(more))] : []
         case .received(let message):
             let liveness = message.payload.isEmpty ? nil : try? MessageCodec.decodeLiveness(message.payload)
             return self.session.heardOwn(liveness, isRetained: message.isRetained) ? self.sayBirth() : []

@@ -65,7 +65,9 @@ public struct RecorderStateMachine: Sendable {
     /// What was said and not answered.
     var said: [TransportToken: (id: TrackableID, acknowledgement: Acknowledgement)] = [:]
     var isRefusalTold = false
-    var lastToken: TransportToken = 2
+    var lastToken: TransportToken = 3
+    /// How many messages the broker said it had dropped; `nil` before it did on this connection.
+    var dropped: Int?
     private var stopUntil: MonotonicTime?
     private var isLeaving = false
     private var isIntakeOver = false

@@ -133,7 +133,8 @@ struct Record: AsyncParsableCommand {
                 guard failsFast, lost.lasted == nil, let reason = lost.reason else { continue }
                 ending.note(reason)
                 recorder.finish()
-            case .possibleGap, .voice(nil), .subscriptionRefused, .acknowledgementRefused, .failed: break
+            case .possibleGap, .voice(nil), .subscriptionRefused, .acknowledgementRefused, .brokerDropped, .failed:
+                break
             }
         }
         notifier?.stopping()

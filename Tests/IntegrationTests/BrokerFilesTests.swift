@@ -65,6 +65,12 @@ import TrackingMQTT
     private func with(
         _ access: Access, _ body: (_ connect: (String) throws -> MQTTClient) async throws -> Void
     ) async throws {
+        try await self.withFiles(access) { broker, folder in
+            try await body { user in try MQTTClient(configuration: self.configuration(user, access, broker, folder)) }
+        }
+    }
+
+    private func withFiles(_ access: Access, _ body: (MosquittoProcess, URL) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-files-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         // Copied by a program of its own: a script that this one has open for writing, if only in a child that another
@@ -92,7 +98,7 @@ import TrackingMQTT
         let broker = try await MosquittoProcess.start { port, _ in
             try Self.configuration(folder, access: access, port: port)
         }
-        try await body { user in try MQTTClient(configuration: self.configuration(user, access, broker, folder)) }
+        try await body(broker, folder)
         withExtendedLifetime(broker) {}
     }
 
@@ -125,6 +131,44 @@ import TrackingMQTT
             configuration.tls.key = folder.appending(path: "certs/clients/\(user).key").path()
         }
         return configuration
+    }
+
+    /// `add-recorder` gives what `godwit record` needs: two connections, and acknowledgements that the device may read.
+    @Test(arguments: Access.allCases) func aRecorderHasWhatItNeeds(access: Access) async throws {
+        try await self.withFiles(access) { broker, folder in
+            let clients = folder.appending(path: "certs/clients").path()
+            let identity =
+                switch access {
+                case .password: ["--broker", "mqtts://rec:pw@localhost:\(broker.port)", "--intake-user", "rec-intake"]
+                case .certificate:
+                    [
+                        "--broker", "mqtts://localhost:\(broker.port)", "--cert", "\(clients)/rec.crt",
+                        "--key", "\(clients)/rec.key", "--intake-cert", "\(clients)/rec-intake.crt",
+                        "--intake-key", "\(clients)/rec-intake.key",
+                    ]
+                }
+            let recorder = try Programs.start(
+                "godwit",
+                ["record", "--ca", folder.appending(path: "certs/ca.crt").path(), "--log-level", "info"] + identity)
+            try await recorder.waitForLog("taking in")
+            let device = try MQTTClient(configuration: self.configuration("dev", access, broker, folder))
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { await device.run() }
+                let batch = #"{"batch":"b","stream":"s1","oldest":5,"points":[],"remaining":0}"#
+                let acknowledgement = try await device.withSubscription(to: ["tracking/van/ack/+"]) { messages in
+                    try await device.publish(
+                        OutgoingMessage(topic: "tracking/van/history", payload: Array(batch.utf8), isRetained: false))
+                    for try await message in messages { return message }
+                    throw TestSupportError("no acknowledgement: \(recorder.errors)")
+                }
+                #expect(acknowledgement.topic == "tracking/van/ack/rec")
+                #expect(String(decoding: acknowledgement.payload, as: UTF8.self) == #"{"streams":{"s1":4}}"#)
+                group.cancelAll()
+            }
+            recorder.terminate()
+            #expect(try await recorder.result(within: .seconds(20)).code == 0, "\(recorder.errors)")
+            #expect(!recorder.errors.contains("not connected reason=conn"), "\(recorder.errors)")
+        }
     }
 
     /// The steps of the README, as they stand there; only the ports are others. As root, the broker is the user mosquitto.

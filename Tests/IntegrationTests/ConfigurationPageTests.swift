@@ -57,7 +57,7 @@ import Testing
         ("godwit-agent", "run", [Self.broker, "`godwit-agent run`"]),
         ("godwit", "watch", [Self.broker, "`godwit watch ID…`"]),
         ("godwit", "send", [Self.broker, "`godwit send COMMAND ID…`"]),
-        ("godwit", "record", [Self.broker, "`godwit record`"]),
+        ("godwit", "record", [Self.broker, Self.history, "`godwit record`"]),
         ("godwit", "history", [Self.history, "`godwit history ID`"]),
         ("godwit", "last", [Self.history, "`godwit last [ID…]`"]),
         ("godwit", "trackables", [Self.history, "`godwit trackables`"]),

@@ -52,8 +52,8 @@ import TrackingStore
                     "--source", "jsonl:\(drive.path())", "--speed", speed,
                     "--spool", self.folder.appending(path: "spool.sqlite").path(), "--log-level", "trace",
                     "--default-resolution", "HIGH/1000/0", "--sensor-resolution", "HIGH/0/0",
-                    "--batch-size", "50", "--batch-window", "0.2", "--acknowledge-by", "keeper",
-                ] + more)
+                    "--batch-size", "50", "--batch-window", "0.2",
+                ] + (more.contains("--acknowledge-by") ? [] : ["--acknowledge-by", "keeper"]) + more)
         }
 
         /// The names of the points that are stored.
@@ -245,6 +245,46 @@ import TrackingStore
         #expect(try await stage.report().isComplete)
         recorder.terminate()
         #expect(try await recorder.result(within: .seconds(20)).code == 0)
+    }
+
+    @Test func recordersShareTheWorkAndAPostgres() async throws {
+        let stage = try await Stage()
+        let server = try await PostgresServer.shared()
+        let address = try await server.makeDatabase()
+        func recorder(_ name: String) throws -> RunningProgram {
+            try Programs.start(
+                "godwit",
+                [
+                    "record", "--broker", stage.broker.url, "--name", name, "--share", "team", "--store", address,
+                    "--log-level", "info",
+                ])
+        }
+        var first = try recorder("one")
+        try await first.waitForLog("taking in")
+        let second = try recorder("two")
+        try await second.waitForLog("taking in")
+        let agent = try stage.agent(fixes: 3_000, speed: "200", ["--acknowledge-by", "team"])
+        try await agent.wait { _ in RecordingDrillTests.logged(agent).count >= 300 }
+        first.signal(SIGKILL)
+        _ = try await first.result(within: .seconds(20))
+        first = try recorder("one")
+        #expect(try await agent.result(within: .seconds(90)).code == 0, "\(agent.errors.suffix(2000))")
+        let store = try await PostgresHistoryStore(address: address)
+        let deadline = ContinuousClock.now + .seconds(30)
+        var report = try #require(try await store.verify(stage.van))
+        while !(report.points == 3_000 && report.isComplete), ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(100))
+            report = try #require(try await store.verify(stage.van))
+        }
+        try await store.close()
+        #expect(report.points == 3_000)
+        #expect(report.isComplete)
+        #expect(try await MosquittoTool.retained("tracking/van/ack/team", on: stage.broker).contains("3000"))
+        for recorder in [first, second] {
+            recorder.terminate()
+            let result = try await recorder.result(within: .seconds(20))
+            #expect(result.code == 0, "\(result.errors.suffix(2000))")
+        }
     }
 
     @Test func wrongUsageAndAnUnusableHistoryAreToldByTheirCodes() async throws {

@@ -55,12 +55,6 @@ import Testing
     /// The commands on the history: their arguments, and their options.
     static let history: [HistoryCase] = [
         HistoryCase(
-            Record.self, ["record"],
-            Self.broker + Self.place + [
-                ("name", "keeper"), ("intake-user", "keeper-in"), ("intake-cert", "/etc/in.crt"),
-                ("intake-key", "/etc/in.key"), ("share", "team"), ("keep", "90d"), ("receive-maximum", "100"),
-            ]),
-        HistoryCase(
             History.self, ["history", "van"],
             Self.place + Self.span + [
                 ("bbox", "-8.7,52.6,-8.5,52.7"), ("trip", "abc"), ("max-points", "100"), ("format", "kml"),
@@ -86,6 +80,13 @@ import Testing
             Self.broker + Self.place + Self.span + [("speed", "10x"), ("as", "tram")]),
     ]
 
+    static let record = Self.rows(
+        Self.broker + [
+            ("store", "postgres://me@db.example.org/tracks"), ("name", "keeper"), ("intake-user", "keeper-in"),
+            ("intake-cert", "/etc/in.crt"), ("intake-key", "/etc/in.key"), ("share", "team"), ("keep", "90d"),
+            ("receive-maximum", "100"),
+        ])
+
     struct HistoryCase: Sendable, CustomTestStringConvertible {
         let command: any ParsableCommand.Type
         let arguments: [String]
@@ -102,7 +103,9 @@ import Testing
     private static func rows(_ pairs: [(String, String?)]) -> [Row] { pairs.map(Row.init) }
 
     @Test func theTablesHaveEveryOption() throws {
-        let tables = [(Self.run, Run.self as any ParsableCommand.Type), (Self.watch, Watch.self)]
+        let tables = [
+            (Self.run, Run.self as any ParsableCommand.Type), (Self.watch, Watch.self), (Self.record, Record.self),
+        ]
         for (rows, command) in tables + Self.history.map({ ($0.rows, $0.command) }) {
             let options = try LayeredArguments.options(of: command).map(\.name).filter { $0 != "config" }
             #expect(Set(rows.map(\.option)) == Set(options))
@@ -116,6 +119,10 @@ import Testing
 
     @Test(arguments: OptionTableTests.watch) func anOptionOfWatchIsTheSameInAllThreePlaces(row: Row) throws {
         try self.compare(row, row.option == "all" ? ["watch"] : ["watch", "van"], Godwit.self)
+    }
+
+    @Test(arguments: OptionTableTests.record) func anOptionOfRecordIsTheSameInAllThreePlaces(row: Row) throws {
+        try self.compare(row, ["record"], Godwit.self)
     }
 
     @Test(arguments: OptionTableTests.history) func anOptionOnTheHistoryIsTheSameInAllThreePlaces(

@@ -173,6 +173,19 @@ import TrackingCore
         #expect(talk.happened(.stored(self.ack(1))).contains(.intake([.acknowledge(through: 1, connection: 1)])))
     }
 
+    @Test func whatTheBrokerDropsIsTold() throws {
+        var talk = try Talk()
+        talk.goOnline()
+        func dropped(_ count: Int) -> [RecorderStateMachine.Action] {
+            let message = IncomingMessage(
+                topic: "$SYS/broker/publish/messages/dropped", payload: Array("\(count)".utf8)[...], isRetained: false)
+            return talk.happened(.voice([.received(message)]))
+        }
+        #expect(dropped(7) == [], "that was before")
+        #expect(dropped(7) == [])
+        #expect(dropped(12) == [.tell(.brokerDropped(5))])
+    }
+
     @Test func beforeTheEndEverythingIsStored() throws {
         var talk = try Talk()
         talk.goOnline()
