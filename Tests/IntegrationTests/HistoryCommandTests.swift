@@ -355,6 +355,23 @@ import TrackingStore
         #expect(unreachable.output.hasPrefix("erased: 61 points"))
     }
 
+    @Test func whoMayNotClearWhatTheBrokerKeepsIsTold() async throws {
+        let broker = try await MosquittoProcess.start { port, folder in
+            let access = folder.appending(path: "acl")
+            try "topic read tracking/#\nuser device\ntopic readwrite tracking/#\n"
+                .write(to: access, atomically: true, encoding: .utf8)
+            return "listener \(port) 127.0.0.1\nallow_anonymous true\nacl_file \(access.path())"
+        }
+        let shelf = try Shelf()
+        try await shelf.store(Self.points(1...10))
+        let last = try #require(try Self.points(10...10).last)
+        try await Self.keep(
+            try LocationCodec.encode(LocationUpdate(location: last)), on: "tracking/van", at: broker, as: "device")
+        let erased = try await shelf.run(["erase", "van", "--yes", "--broker", broker.url])
+        #expect(erased.code == 77 && erased.output.hasPrefix("erased: 10 points"), "\(erased.output)")
+        #expect(erased.errors.contains("what the broker keeps could not be cleared"), "\(erased.errors)")
+    }
+
     @Test func aHistoryOfANewerVersionIsRefused() async throws {
         let shelf = try Shelf()
         try await shelf.store(Self.points(1...3))
@@ -509,10 +526,15 @@ extension HistoryCommandTests {
     }
 
     /// Has a broker keep a message.
-    static func keep(_ payload: [UInt8], on topic: String, at broker: MosquittoProcess) async throws {
+    static func keep(
+        _ payload: [UInt8], on topic: String, at broker: MosquittoProcess, as user: String = "device"
+    ) async throws {
         let sent = try await self.run(
             "mosquitto_pub",
-            ["-p", "\(broker.port)", "-q", "1", "-r", "-t", topic, "-m", String(decoding: payload, as: UTF8.self)])
+            [
+                "-p", "\(broker.port)", "-u", user, "-q", "1", "-r", "-t", topic, "-m",
+                String(decoding: payload, as: UTF8.self),
+            ])
         #expect(sent.code == 0, "\(sent.errors)")
     }
 
