@@ -89,7 +89,8 @@ let package = Package(
         .executableTarget(
             name: "godwit",
             dependencies: [
-                "GodwitOptions", "TrackingCore", "TrackingHistory", "TrackingMQTT", "TrackingPublisher", "TrackingRecorder",
+                "GodwitOptions", "TrackingCore", "TrackingHistory", "TrackingMQTT", "TrackingPublisher",
+                "TrackingRecorder",
                 "TrackingStore", "TrackingSubscriber", argumentParser, logging, lifecycle,
             ],
             swiftSettings: settings),
@@ -145,7 +146,7 @@ let package = Package(
         .testTarget(
             name: "ProgramTests",
             dependencies: [
-                "GodwitOptions", "TrackingCore", "TrackingControl", "TrackingMQTT", "TrackingPublisher",
+                "GodwitOptions", "TrackingCore", "TrackingControl", "TrackingMQTT", "TrackingPublisher", "TrackingStore",
                 "TrackingSubscriber", "TestSupport", "godwit", "godwit-agent", argumentParser,
             ],
             swiftSettings: settings),

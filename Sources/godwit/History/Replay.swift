@@ -42,7 +42,9 @@ struct Replay: AsyncParsableCommand {
 
     private func pace() throws -> ReplayPace {
         try checked { () throws(TrackingError) in
-            try ReplayPace.parse(self.speed.hasSuffix("x") ? String(self.speed.dropLast()) : self.speed)
+            // `max` ends with an x, too.
+            let isTimes = self.speed.hasSuffix("x") && self.speed != "max"
+            return try ReplayPace.parse(isTimes ? String(self.speed.dropLast()) : self.speed)
         }
     }
 
