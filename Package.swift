@@ -89,7 +89,8 @@ let package = Package(
         .executableTarget(
             name: "godwit",
             dependencies: [
-                "GodwitOptions", "TrackingCore", "TrackingHistory", "TrackingMQTT", "TrackingPublisher", "TrackingRecorder",
+                "GodwitOptions", "TrackingCore", "TrackingHistory", "TrackingMQTT", "TrackingPublisher",
+                "TrackingRecorder",
                 "TrackingStore", "TrackingSubscriber", argumentParser, logging, lifecycle,
             ],
             swiftSettings: settings),
@@ -150,7 +151,8 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "TrackingCore", "TrackingControl", "TrackingMQTT", "TrackingPublisher", "TrackingStore",
-                "TrackingSubscriber", "TrackingTesting", "TestSupport", "godwit", "godwit-agent", "doc-examples", logging,
+                "TrackingSubscriber", "TrackingTesting", "TestSupport", "godwit", "godwit-agent", "doc-examples",
+                logging,
             ],
             swiftSettings: settings),
     ],
