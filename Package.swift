@@ -143,8 +143,8 @@ let package = Package(
         .testTarget(
             name: "ProgramTests",
             dependencies: [
-                "GodwitOptions", "TrackingCore", "TrackingControl", "TrackingPublisher", "TrackingSubscriber",
-                "TestSupport", "godwit", "godwit-agent", argumentParser,
+                "GodwitOptions", "TrackingCore", "TrackingControl", "TrackingPublisher", "TrackingStore",
+                "TrackingSubscriber", "TestSupport", "godwit", "godwit-agent", argumentParser,
             ],
             swiftSettings: settings),
         .testTarget(

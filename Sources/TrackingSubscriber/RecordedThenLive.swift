@@ -28,14 +28,18 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
     let since: UnixTime
     let ids: [TrackableID]
     let recorded: RecordedPoints
+    /// How long a recorder that is behind is waited for, over all trackables.
+    let patience: Duration
 
     init(
-        live: AsyncStream<SubscriberEvent>, since: UnixTime, of ids: [TrackableID], recorded: @escaping RecordedPoints
+        live: AsyncStream<SubscriberEvent>, since: UnixTime, of ids: [TrackableID],
+        patience: Duration = .seconds(5), recorded: @escaping RecordedPoints
     ) {
         self.live = live
         self.since = since
         self.ids = ids
         self.recorded = recorded
+        self.patience = patience
     }
 
     /// Begins with what was recorded.
@@ -54,6 +58,7 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
 
         private let since: UnixTime
         private let recorded: RecordedPoints
+        private let patience: Duration
         private var live: AsyncStream<SubscriberEvent>.Iterator
         private var unread: ArraySlice<TrackableID>
         private var reading: Reading?
@@ -61,14 +66,13 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
         private var waiting: ArraySlice<SubscriberEvent> = []
         private var deadline: ContinuousClock.Instant?
 
-        /// How long a recorder that is behind is waited for, over all trackables.
-        private static let patience = Duration.seconds(5)
         /// How long until it is looked again.
         private static let pause = Duration.milliseconds(100)
 
         init(_ sequence: RecordedThenLive) {
             self.since = sequence.since
             self.recorded = sequence.recorded
+            self.patience = sequence.patience
             self.live = sequence.live.makeAsyncIterator()
             self.unread = sequence.ids[...]
         }
@@ -122,7 +126,7 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
                 return self.pass(received, of: id)
             }
             self.seams[id]?.isClosed = true
-            self.deadline = self.deadline ?? .now + Self.patience
+            self.deadline = self.deadline ?? .now + self.patience
             self.reading = Reading(id: id, from: from, held: received)
         }
 

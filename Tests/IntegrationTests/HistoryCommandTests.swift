@@ -2,6 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 import TrackingCore
+import TrackingMQTT
 import TrackingStore
 
 /// The commands on the history, as a user runs them.
@@ -54,7 +55,9 @@ import TrackingStore
             let export = try await shelf.run(["history", "van", "--format", format, "--output", file])
             #expect(export.code == 0, "\(export.errors)")
             let opened = try await Self.run(program, arguments.map { $0.replacing("FILE", with: file) })
-            #expect(opened.code == 0 && opened.output.contains(sign), "\(format): \(opened.output.prefix(800)) \(opened.errors)")
+            #expect(
+                opened.code == 0 && opened.output.contains(sign),
+                "\(format): \(opened.output.prefix(800)) \(opened.errors)")
         }
         // Where points are missing, a track is interrupted.
         let gpx = try await shelf.run(["history", "van", "--format", "gpx"])
@@ -66,7 +69,9 @@ import TrackingStore
         try await shelf.store(Self.points(1...500))
         let result = try await shelf.run(["history", "van", "--max-points", "20"])
         #expect(result.code == 0 && result.lines.count == 20)
-        #expect(result.errors == "20 of 500 points: each of the others was at most 0.0 m from where these put it at its time\n")
+        #expect(
+            result.errors
+                == "20 of 500 points: each of the others was at most 0.0 m from where these put it at its time\n")
     }
 
     @Test func whatIsNotThereIsSaid() async throws {
@@ -100,6 +105,97 @@ import TrackingStore
         #expect(result.errors.contains("line 3") && !result.errors.contains("91"))
         let other = try await shelf.run(["import", "/dev/null", "--trackable", "van", "--format", "gpx"])
         #expect(other.code == 66, "\(other.output) \(other.errors)")
+    }
+
+    @Test func aBarShowsHowFarItIs() async throws {
+        let shelf = try Shelf()
+        try await shelf.store(Self.points(1...5000))
+        let terminal = try TestTerminal(columns: 60, rows: 5)
+        let program = try RunningProgram(
+            executable: Programs.root.appending(path: ".build/debug/godwit"),
+            arguments: ["history", "van", "--output", shelf.path("van.txt")],
+            environment: ["GODWIT_STORE": "sqlite:\(shelf.file)"], input: "/dev/null", errors: terminal.path)
+        #expect(try await program.result(within: .seconds(20)).code == 0)
+        #expect(terminal.raw.contains("39/100") && terminal.raw.contains("100/100"), "\(terminal.raw)")
+        #expect(terminal.raw.hasSuffix("\r\u{1B}[K"), "it is taken away at the end")
+    }
+
+    @Test func theSameInPostgreSQL() async throws {
+        let server = try await PostgresServer.shared()
+        let environment = ["GODWIT_STORE": try await server.makeDatabase()]
+        func run(_ arguments: [String]) async throws -> Programs.Result {
+            try await Programs.run("godwit", arguments, environment: environment)
+        }
+        let shelf = try Shelf()
+        let file = shelf.path("track.gpx")
+        try Self.gpx(Self.drive(300)).write(toFile: file, atomically: true, encoding: .utf8)
+        #expect(try await run(["import", file, "--trackable", "van"]).output == "300 points stored\n")
+        _ = try await shelf.run(["import", file, "--trackable", "van"])
+        for command in [
+            ["history", "van"], ["history", "van", "--format", "geojson", "--bbox", "-9,52.0005,-8,52.00105"], ["last"],
+            ["trackables"], ["trips", "van"], ["verify", "van"],
+        ] {
+            let result = try await run(command)
+            #expect(result.code == 0 && !result.output.isEmpty, "\(command): \(result.errors)")
+            #expect(result.output == (try await shelf.run(command).output), "\(command)")
+        }
+        let backup = try await run(["backup", shelf.path("copy")])
+        #expect(backup.code == 64 && backup.errors.contains("pg_dump"))
+        let broker = try await MosquittoProcess.start()
+        let erased = try await run(["erase", "van", "--yes", "--broker", broker.url])
+        #expect(erased.code == 0 && erased.lines[0].hasPrefix("erased: 300 points"), "\(erased.errors)")
+        #expect(erased.lines.contains { $0.hasPrefix("not erased: ") }, "what the server keeps elsewhere is named")
+        #expect(try await run(["history", "van"]).output.isEmpty)
+        withExtendedLifetime(server) {}
+    }
+
+    // MARK: - Beside a recorder
+
+    @Test func allOfItBesideARecorder() async throws {
+        let broker = try await MosquittoProcess.start()
+        let shelf = try Shelf()
+        let recorder = try Programs.start(
+            "godwit", ["record", "--broker", broker.url, "--name", "keeper", "--store", "sqlite:\(shelf.file)"])
+        let agent = try Programs.start(
+            "godwit-agent",
+            [
+                "run", "--trackable", "van", "--broker", broker.url, "--source", "simulate:", "--speed", "10",
+                "--battery", "none", "--default-resolution", "HIGH/100/0", "--batch-window", "0.2",
+                "--acknowledge-by", "keeper",
+            ])
+        try await Self.wait { (try? await shelf.run(["history", "van"]).lines.count) ?? 0 >= 20 }
+        let copy = shelf.path("copy.sqlite")
+        #expect(try await shelf.run(["backup", copy]).code == 0)
+        let watch = try await Programs.run(
+            "godwit",
+            [
+                "watch", "van", "--broker", broker.url, "--since", "1h", "--store", "sqlite:\(shelf.file)", "--format",
+                "json", "--skipped", "--count", "60", "--timeout", "20",
+            ])
+        #expect(watch.code == 0, "\(watch.errors)")
+        let watched = watch.output.matches(of: #/"seq":(\d+)/#).compactMap { UInt64($0.1) }
+        #expect(Set(watched).count == watched.count && watched.first == 1)
+        agent.terminate()
+        #expect(try await agent.result(within: .seconds(20)).code == 0)
+        for file in [shelf.file, copy] {
+            let verified = try await Shelf(opening: file, in: shelf).run(["verify", "van"])
+            #expect(verified.code == 0 && verified.lines.last == "complete", "\(verified.output) \(verified.errors)")
+        }
+        let erased = try await shelf.run(["erase", "van", "--yes", "--broker", broker.url])
+        #expect(erased.code == 0 && !erased.output.contains("not erased"), "\(erased.output) \(erased.errors)")
+        #expect(try await shelf.run(["history", "van"]).output.isEmpty)
+        #expect(try await Self.kept(at: broker).filter { !$0.contains("/ack/") && !$0.contains("/subscriber/") } == [])
+        recorder.terminate()
+        #expect(try await recorder.result(within: .seconds(20)).code == 0)
+    }
+
+    /// Waits until something is so.
+    private static func wait(until isSo: () async -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while await !isSo() {
+            try #require(ContinuousClock.now < deadline)
+            try await Task.sleep(for: .milliseconds(200))
+        }
     }
 
     // MARK: - Looking
@@ -259,6 +355,23 @@ import TrackingStore
         #expect(unreachable.output.hasPrefix("erased: 61 points"))
     }
 
+    @Test func whoMayNotClearWhatTheBrokerKeepsIsTold() async throws {
+        let broker = try await MosquittoProcess.start { port, folder in
+            let access = folder.appending(path: "acl")
+            try "topic read tracking/#\nuser device\ntopic readwrite tracking/#\n"
+                .write(to: access, atomically: true, encoding: .utf8)
+            return "listener \(port) 127.0.0.1\nallow_anonymous true\nacl_file \(access.path())"
+        }
+        let shelf = try Shelf()
+        try await shelf.store(Self.points(1...10))
+        let last = try #require(try Self.points(10...10).last)
+        try await Self.keep(
+            try LocationCodec.encode(LocationUpdate(location: last)), on: "tracking/van", at: broker, as: "device")
+        let erased = try await shelf.run(["erase", "van", "--yes", "--broker", broker.url])
+        #expect(erased.code == 77 && erased.output.hasPrefix("erased: 10 points"), "\(erased.output)")
+        #expect(erased.errors.contains("what the broker keeps could not be cleared"), "\(erased.errors)")
+    }
+
     @Test func aHistoryOfANewerVersionIsRefused() async throws {
         let shelf = try Shelf()
         try await shelf.store(Self.points(1...3))
@@ -270,6 +383,19 @@ import TrackingStore
     }
 
     // MARK: - Again
+
+    @Test func aReplayAtFullSpeedLeavesNothingOut() async throws {
+        let broker = try await MosquittoProcess.start()
+        let shelf = try Shelf()
+        try await shelf.store(Self.points(1...500))
+        let watch = try Programs.start(
+            "godwit", ["watch", "copy", "--broker", broker.url, "--format", "json", "--skipped", "--count", "500"])
+        try await watch.wait { $0.contains("\"status\":\"ABSENT\"") }
+        let replay = try await shelf.run(["replay", "van", "--as", "copy", "--speed", "max", "--broker", broker.url])
+        #expect(replay.code == 0, "\(replay.errors)")
+        let fixes = try Fix.watched(try await watch.result(within: .seconds(20)).output)
+        #expect(fixes.map(\.time) == (1...500).map { (1_790_000_000 + $0) * 1000 })
+    }
 
     @Test func aReplayIsPublishedAtItsPaceUnderAnotherName() async throws {
         let broker = try await MosquittoProcess.start()
@@ -288,6 +414,76 @@ import TrackingStore
         watch.terminate()
         let fixes = try Fix.watched(try await watch.result(within: .seconds(20)).output)
         #expect(Set(fixes.map(\.time)) == Set((1...40).map { (1_790_000_000 + $0) * 1000 }))
+    }
+}
+
+// MARK: - First what was recorded, then live
+
+extension HistoryCommandTests {
+    /// A recorder that lags behind stores what an agent sends; a watcher comes in the midst of it.
+    @Test(arguments: [Duration.zero, .milliseconds(1500)])
+    func betweenHistoryAndLiveNothingIsLeftOutNorTwice(lag: Duration) async throws {
+        let broker = try await MosquittoProcess.start()
+        let shelf = try Shelf()
+        let store = try SQLiteHistoryStore(path: shelf.file)
+        let root = TopicRoot.standard
+        let client = try MQTTClient(
+            configuration: MQTTConfiguration(
+                endpoints: [MQTTEndpoint(host: "127.0.0.1", port: broker.port)], client: ClientID("lagging")))
+        let output = try await withThrowingTaskGroup(of: Void.self) { group in
+            defer { group.cancelAll() }
+            group.addTask { await client.run() }
+            let (subscriptions, subscribed) = AsyncStream.makeStream(of: Void.self)
+            let (arrivals, arrived) = AsyncStream.makeStream(of: (IncomingMessage, ContinuousClock.Instant).self)
+            group.addTask {
+                try await client.withSubscription(to: ["tracking/van", "tracking/van/history"]) { messages in
+                    subscribed.finish()
+                    for try await message in messages { arrived.yield((message, .now + lag)) }
+                }
+            }
+            group.addTask {
+                for await (message, due) in arrivals {
+                    try await Task.sleep(until: due)
+                    var batch = RecordingBatch()
+                    batch.received(message, root: root, at: UnixTime(Date.now.timeIntervalSince1970))
+                    _ = try await store.store(batch)
+                }
+            }
+            for await _ in subscriptions {}
+            let agent = try Programs.start(
+                "godwit-agent",
+                [
+                    "run", "--trackable", "van", "--broker", broker.url, "--source", "simulate:", "--speed", "10",
+                    "--battery", "none", "--default-resolution", "HIGH/300/0", "--batch-window", "1",
+                ])
+            try await Task.sleep(for: .seconds(4))
+            let watch = try Programs.start(
+                "godwit",
+                [
+                    "watch", "van", "--broker", broker.url, "--format", "json", "--skipped", "--since", "1h", "--store",
+                    "sqlite:\(shelf.file)",
+                ])
+            try await watch.wait { $0.contains("\"event\":\"state\"") }
+            try await Task.sleep(for: .seconds(4))
+            watch.terminate()
+            let result = try await watch.result(within: .seconds(20))
+            #expect(result.code == 0, "\(result.errors)")
+            agent.terminate()
+            _ = try await agent.result(within: .seconds(20))
+            return result.output
+        }
+        let seqs = output.matches(of: #/"seq":(\d+)/#).compactMap { UInt64($0.1) }
+        let sorted = seqs.sorted()
+        #expect(sorted.count > 10 && Set(sorted).count == sorted.count, "none is told twice: \(sorted)")
+        // Events and trips have numbers of the same stream; the simulation tells none here.
+        let holes = zip(sorted, sorted.dropFirst()).filter { $1 != $0 + 1 }
+        #expect(sorted.first == 1 && holes.isEmpty, "\(holes) in \(sorted)")
+    }
+
+    @Test func aWatcherOfAHistoryThatIsNotThereSaysSo() async throws {
+        let watch = try await Programs.run(
+            "godwit", ["watch", "van", "--since", "10m", "--store", "sqlite:/nowhere/history.sqlite"])
+        #expect(watch.code == 66 && watch.errors.contains("there is no history /nowhere/history.sqlite"))
     }
 }
 
@@ -330,10 +526,15 @@ extension HistoryCommandTests {
     }
 
     /// Has a broker keep a message.
-    static func keep(_ payload: [UInt8], on topic: String, at broker: MosquittoProcess) async throws {
+    static func keep(
+        _ payload: [UInt8], on topic: String, at broker: MosquittoProcess, as user: String = "device"
+    ) async throws {
         let sent = try await self.run(
             "mosquitto_pub",
-            ["-p", "\(broker.port)", "-q", "1", "-r", "-t", topic, "-m", String(decoding: payload, as: UTF8.self)])
+            [
+                "-p", "\(broker.port)", "-u", user, "-q", "1", "-r", "-t", topic, "-m",
+                String(decoding: payload, as: UTF8.self),
+            ])
         #expect(sent.code == 0, "\(sent.errors)")
     }
 

@@ -39,6 +39,21 @@ struct StoreConformanceTests {
         }
     }
 
+    @Test(arguments: StoreSubject.allCases) func theCoverageIsThatOfTheReport(subject: StoreSubject) async throws {
+        try await subject.run { test in
+            try await test.use { store in
+                _ = try await store.store(batch(points(1...5) + points(9...9) + points(2...3, of: "two")))
+                let coverage = try await store.coverage(of: trackable("van"))
+                #expect(coverage.count == 2)
+                #expect(try coverage[stream("one")]?.ranges == [.init(.stored, 1...5), .init(.stored, 9...9)])
+                #expect(try coverage[stream("two")]?.undeclaredGaps() == [1...1])
+                #expect(try await store.coverage(of: trackable("nobody")).isEmpty)
+                _ = try await store.store(batch(of: "bus"))
+                #expect(try await store.allTrackables().map(\.rawValue) == ["bus", "van"])
+            }
+        }
+    }
+
     @Test(arguments: StoreSubject.allCases) func whatIsHandledIsAcknowledged(subject: StoreSubject) async throws {
         try await subject.run { test in
             let (van, one) = (try trackable("van"), try stream("one"))

@@ -41,7 +41,7 @@ struct HistoryExport {
             var simplifier = try HistorySimplifier(maximumPoints: maximumPoints)
             try await store.readAll(self.query) { page in
                 for point in page { simplifier.append(point.location) }
-                if let bar = share.bar(page.last?.location.time) { progress.show(bar) }
+                if let bar = share.bar(page) { progress.show(bar) }
             }
             for point in simplifier.points { try file.write(writer.append(point)) }
             summary = Summary(found: simplifier.count, written: simplifier.points.count, bound: simplifier.bound)
@@ -53,7 +53,7 @@ struct HistoryExport {
                     try file.write(writer.append(point))
                 }
                 summary.found += page.count
-                if let bar = share.bar(page.last?.location.time) { progress.show(bar) }
+                if let bar = share.bar(page) { progress.show(bar) }
             }
             summary.written = summary.found
         }
@@ -77,9 +77,11 @@ struct TimeShare {
     init(end: UnixTime?) { self.end = end }
 
     /// The bar, in percent, once the time that was read begins and ends somewhere.
-    mutating func bar(_ time: UnixTime?) -> ProgressBar? {
-        guard let end = self.end, let time else { return nil }
-        let start = self.start ?? time
+    mutating func bar(_ page: [StoredPoint]) -> ProgressBar? {
+        guard let end = self.end, let first = page.first?.location.time, let time = page.last?.location.time else {
+            return nil
+        }
+        let start = self.start ?? first
         self.start = start
         let whole = end.seconds - start.seconds
         guard whole > 0 else { return nil }

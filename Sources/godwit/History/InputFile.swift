@@ -32,7 +32,9 @@ final class InputFile {
     func read() throws(TrackingError) -> [UInt8]? {
         var count = -1
         let bytes = [UInt8](unsafeUninitializedCapacity: Self.piece) { buffer, length in
-            repeat { count = Glibc.read(self.descriptor, buffer.baseAddress, buffer.count) } while count < 0 && errno == EINTR
+            repeat {
+                count = Glibc.read(self.descriptor, buffer.baseAddress, buffer.count)
+            } while count < 0 && errno == EINTR
             length = max(0, count)
         }
         guard count >= 0 else { throw Self.error(self.path) }

@@ -40,7 +40,8 @@ struct KeptMessages {
     /// Clears them.
     ///
     /// - Returns: How many there were.
-    /// - Throws: Why the broker cannot be reached, or what it refused.
+    /// - Throws: Why the broker cannot be reached, or what it refused; `notAuthorized` where it keeps some of them still, as
+    ///   MQTT 3.1.1 has no word for a refusal.
     func clear(with client: MQTTClient) async throws(TrackingError) -> Int {
         do {
             return try await withThrowingTaskGroup(of: Void.self) { group in
@@ -50,8 +51,15 @@ struct KeptMessages {
                 for topic in kept {
                     try await client.publish(OutgoingMessage(topic: topic, payload: [], isRetained: true))
                 }
+                let left = kept.isEmpty ? [] : try await self.topics(with: client)
                 await client.close(within: .seconds(2))
                 try await group.next()
+                guard left.isEmpty else {
+                    throw TrackingError(
+                        .notAuthorized,
+                        "the broker keeps \(left.count) of \(kept.count) messages still: this user may not clear them, or a device publishes on"
+                    )
+                }
                 return kept.count
             }
         } catch let error as TrackingError {

@@ -35,13 +35,16 @@ struct Replay: AsyncParsableCommand {
     func validate() throws {
         _ = try self.pace()
         guard self.newID != self.id else {
-            throw ValidationError("--as must name another trackable: its own history is not to be mixed with its replay")
+            throw ValidationError(
+                "--as must name another trackable: its own history is not to be mixed with its replay")
         }
     }
 
     private func pace() throws -> ReplayPace {
         try checked { () throws(TrackingError) in
-            try ReplayPace.parse(self.speed.hasSuffix("x") ? String(self.speed.dropLast()) : self.speed)
+            // `max` ends with an x, too.
+            let isTimes = self.speed.hasSuffix("x") && self.speed != "max"
+            return try ReplayPace.parse(isTimes ? String(self.speed.dropLast()) : self.speed)
         }
     }
 
@@ -82,7 +85,9 @@ struct HistoryPlayer {
             let changes = self.publisher.connectionChanges
             group.addTask {
                 for await case let lost? in changes {
-                    guard lost.lasted == nil, let reason = lost.reason, reason.isRefusal || self.failsFast else { continue }
+                    guard lost.lasted == nil, let reason = lost.reason, reason.isRefusal || self.failsFast else {
+                        continue
+                    }
                     ending.note(reason)
                     self.publisher.finish(within: .zero)
                 }

@@ -73,7 +73,8 @@ struct VerifyPrinter {
     private static func json(_ stream: VerifyReport.StreamReport) -> JSONValue {
         let ranges = self.rows(stream).map { seqs, what -> JSONValue in
             .object([
-                "first": .number(Double(seqs.lowerBound)), "last": .number(Double(seqs.upperBound)), "mark": .text(what),
+                "first": .number(Double(seqs.lowerBound)), "last": .number(Double(seqs.upperBound)),
+                "mark": .text(what),
             ])
         }
         var members: [String: JSONValue] = [

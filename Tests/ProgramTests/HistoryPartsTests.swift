@@ -1,0 +1,77 @@
+import ArgumentParser
+import Testing
+import TrackingCore
+import TrackingStore
+
+@testable import godwit
+
+/// The deciders behind the commands on the history.
+@Suite struct HistoryPartsTests {
+    private func point(_ seq: UInt64?, of stream: String = "one", at time: Double = 100) throws -> Location {
+        var point = Location(
+            coordinate: try #require(Coordinate(latitude: 52, longitude: -8)), time: UnixTime(time))
+        (point.stream, point.seq) = (seq == nil ? nil : StreamID(stream), seq)
+        return point
+    }
+
+    // MARK: - Where points are missing
+
+    private func interruptions(_ seqs: [UInt64?], _ stored: [ClosedRange<UInt64>]?) throws -> [Int] {
+        let one = try #require(StreamID("one"))
+        var continuity = TrackContinuity(stored.map { [one: StreamCoverage($0.map { .init(.stored, $0) })] })
+        return try seqs.indices.filter { continuity.isInterrupted(before: try self.point(seqs[$0])) }
+    }
+
+    @Test func aTrackIsInterruptedWhereNumbersAreNotStored() throws {
+        #expect(try self.interruptions([1, 2, 5, 6, 9], [1...6, 9...9]) == [4], "3 and 4 are events, say")
+        #expect(try self.interruptions([1, 2, 5], nil) == [2], "of a part, whatever is left out")
+        #expect(try self.interruptions([nil, nil], [1...6]) == [])
+        #expect(try self.interruptions([1, 8], [1...3, 5...8]) == [1])
+    }
+
+    // MARK: - What the broker keeps
+
+    @Test func ofWhatIsKeptOnlyWhatIsOlderGoes() throws {
+        let van = try TrackableID("van")
+        let part = KeptMessages(of: van, before: UnixTime(1000), root: .standard)
+        func location(_ time: Double, skipped: [Double] = []) throws -> ArraySlice<UInt8> {
+            let points = try skipped.enumerated().map { try self.point(UInt64($0 + 1), at: $1) }
+            return try LocationCodec.encode(
+                LocationUpdate(location: try self.point(9, at: time), skipped: points))[...]
+        }
+        #expect(try part.isErased("tracking/van", location(999)))
+        #expect(try !part.isErased("tracking/van", location(1000)))
+        #expect(try part.isErased("tracking/van", location(1001, skipped: [998])), "a point that it carries is older")
+        #expect(part.isErased("tracking/van", [0x7B]), "what cannot be read may be anything")
+        var trip = Trip(id: "t", mode: "car", start: UnixTime(999), stream: try #require(StreamID("one")), seq: 1)
+        #expect(part.isErased("tracking/van/trip", MessageCodec.encode(trip)[...]))
+        trip.start = UnixTime(1000)
+        #expect(!part.isErased("tracking/van/trip", MessageCodec.encode(trip)[...]))
+        #expect(!part.isErased("tracking/van/resolution", [0x7B]))
+        let all = KeptMessages(of: van, before: nil, root: .standard)
+        #expect(all.isErased("tracking/van/resolution", [0x7B]))
+    }
+
+    // MARK: - Arguments
+
+    @Test func aPlaceOfAHistory() {
+        #expect(StoreLocation(argument: "sqlite:/a b/c:d.sqlite") == .sqlite(path: "/a b/c:d.sqlite"))
+        #expect(StoreLocation(argument: "postgres://me@host/db") == .postgres(address: "postgres://me@host/db"))
+        #expect(StoreLocation(argument: "postgresql://host") == .postgres(address: "postgresql://host"))
+        for wrong in ["sqlite:", "history.sqlite", "mysql://host", ""] {
+            #expect(StoreLocation(argument: wrong) == nil)
+        }
+    }
+
+    @Test func aSpanOfTime() throws {
+        let now = UnixTime(1_790_000_000)
+        func times(_ arguments: [String]) throws -> TimeSpan { try SpanOptions.parse(arguments).times(now: now) }
+        #expect(try times([]) == .all)
+        #expect(try times(["--last", "2h"]) == TimeSpan(from: UnixTime(1_789_992_800)))
+        #expect(
+            try times(["--from", "1h", "--to", "now"]) == TimeSpan(from: UnixTime(1_789_996_400), to: now))
+        for wrong in [["--last", "now"], ["--from", "1h", "--to", "2h"], ["--from", "1h", "--last", "1h"]] {
+            #expect(throws: (any Error).self) { try times(wrong) }
+        }
+    }
+}

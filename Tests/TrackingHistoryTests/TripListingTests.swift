@@ -1,0 +1,59 @@
+import Testing
+import TrackingCore
+import TrackingHistory
+
+@Suite struct TripListingTests {
+    private static let start = 1_777_887_000.0
+
+    /// An hour: ten minutes of driving, ten of standing, and so on, a point every ten seconds.
+    private let points: [Location] = {
+        var moved = 0.0
+        return (0..<360).map { step in
+            if step / 60 % 2 == 0 { moved += 100 }
+            var point = Points.at(start + Double(step) * 10, 52 + moved / 111_195, -8.66)
+            point.speed = step == 150 ? 25 : 10
+            return point
+        }
+    }()
+
+    private func trip(_ id: String, _ from: Double, _ to: Double?) throws -> Trip {
+        var trip = Trip(
+            id: id, mode: "car", start: UnixTime(Self.start + from), stream: try #require(StreamID("one")), seq: 1)
+        trip.end = to.map { UnixTime(Self.start + $0) }
+        trip.state = to == nil ? .active : .ended
+        return trip
+    }
+
+    /// `T` and `S` for what was found, else the id of the trip and its greatest speed.
+    private func list(_ recorded: [Trip]) throws -> [String] {
+        var listing = try TripListing(recorded: recorded)
+        return (points.flatMap { listing.append($0) } + listing.finish()).map { entry in
+            switch entry {
+            case .recorded(let trip, let topSpeed): "\(trip.id) \(topSpeed.map { "\(Int($0))" } ?? "–")"
+            case .found(.trip): "T"
+            case .found(.stop): "S"
+            }
+        }
+    }
+
+    @Test func withoutRecordedTripsItIsWhatIsFound() throws {
+        #expect(try self.list([]) == ["T", "S", "T", "S", "T", "S"])
+    }
+
+    @Test func whereATripWasRecordedNothingIsFound() throws {
+        #expect(try self.list([self.trip("one", 1200, 1799)]) == ["T", "S", "one 25", "S", "T", "S"])
+        #expect(try self.list([self.trip("one", 0, 3600)]) == ["one 25"])
+        #expect(try self.list([self.trip("goes on", 1300, nil)]).last == "goes on 25")
+    }
+
+    @Test func recordedTripsComeInTheOrderOfTime() throws {
+        let trips = try [self.trip("later", 5000, 5100), self.trip("two", 2400, 2999), self.trip("one", 0, 599)]
+        #expect(try self.list(trips) == ["one 10", "S", "T", "S", "two 10", "S", "later –"])
+        #expect(try self.list([self.trip("b", 100, 3000), self.trip("a", 0, 3590)]) == ["b 25", "a 25"])
+    }
+
+    @Test func aTripWithoutPointsIsListed() throws {
+        var listing = try TripListing(recorded: [self.trip("one", 0, 10)])
+        #expect(listing.finish() == [.recorded(try self.trip("one", 0, 10), topSpeed: nil)])
+    }
+}

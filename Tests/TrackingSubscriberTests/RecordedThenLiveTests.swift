@@ -1,0 +1,93 @@
+import Synchronization
+import Testing
+import TrackingCore
+
+@testable import TrackingSubscriber
+
+@Suite struct RecordedThenLiveTests {
+    private func point(_ seq: UInt64, numbered: Bool = true) throws -> Location {
+        let place = try #require(Coordinate(latitude: 52 + Double(seq) * 1e-4, longitude: -8.66))
+        var point = Location(coordinate: place, time: UnixTime(1_790_000_000 + Double(seq)))
+        if numbered { (point.stream, point.seq) = (StreamID("one"), seq) }
+        return point
+    }
+
+    private func live(_ point: Location, skipped: [Location] = []) throws -> SubscriberEvent {
+        let update = LocationUpdate(location: point, skipped: skipped)
+        return .location(
+            try TrackableID("van"), ReceivedUpdate(update: update, skipped: skipped, isLate: false, isRetained: false))
+    }
+
+    /// A store of which more is there at each reading, in pages of two.
+    private func recorded(_ states: [[Location]]) -> RecordedPoints {
+        let readings = Mutex(0)
+        return { _, from, after in
+            let reading = readings.withLock { count in
+                if after == nil { count += 1 }
+                return count
+            }
+            let all = states[min(reading, states.count) - 1].filter { $0.time >= from }
+            let rest = all.filter { point in after.map { point.time > $0.time } ?? true }
+            let page = Array(rest.prefix(2))
+            let next = rest.count > 2 ? page.last.map { PointName(time: $0.time, stream: 1, seq: 0) } : nil
+            return (page, next)
+        }
+    }
+
+    /// What is told, as seconds after the beginning: the skipped points of an update, then its own.
+    private func told(
+        _ live: [SubscriberEvent], within patience: Duration = .seconds(60), _ recorded: @escaping RecordedPoints
+    ) async throws -> [Int] {
+        let (stream, continuation) = AsyncStream.makeStream(of: SubscriberEvent.self)
+        for event in live { continuation.yield(event) }
+        continuation.finish()
+        var told: [Int] = []
+        let events = RecordedThenLive(
+            live: stream, since: UnixTime(1_790_000_000), of: [try TrackableID("van")],
+            patience: patience, recorded: recorded)
+        for try await event in events {
+            guard case .location(_, let received) = event else { continue }
+            told += (received.skipped + [received.update.location]).map { Int($0.time.seconds - 1_790_000_000) }
+        }
+        return told
+    }
+
+    @Test(arguments: [true, false]) func eachPointIsToldOnceInOrder(numbered: Bool) async throws {
+        let points = try (1...9).map { try self.point($0, numbered: numbered) }
+        let live = try [
+            self.live(points[4], skipped: [points[3]]), self.live(points[6], skipped: [points[5]]),
+            self.live(points[8]),
+        ]
+        #expect(try await self.told(live, self.recorded([Array(points[...4])])) == [1, 2, 3, 4, 5, 6, 7, 9])
+    }
+
+    @Test func whatIsRecordedMeanwhileComesBeforeTheFirstLivePosition() async throws {
+        let points = try (1...9).map { try self.point($0) }
+        // The recorder is behind twice, then has all that came before the first live position.
+        let states = [points[...2], points[...2], points[...4], points[...6]].map { Array($0) }
+        let live = try [self.live(points[6]), self.live(points[8], skipped: [points[7]])]
+        #expect(try await self.told(live, self.recorded(states)) == [1, 2, 3, 4, 5, 6, 7, 8, 9])
+    }
+
+    @Test func aPointThatWasStoredLateIsFoundAmongThoseBefore() async throws {
+        let points = try (1...5).map { try self.point($0) }
+        let first = [points[0], points[1], points[3]]
+        #expect(try await self.told([self.live(points[4])], self.recorded([first, points])) == [1, 2, 4, 3, 5])
+    }
+
+    @Test func aRecorderThatNeverHasItIsWaitedForALimitedTime() async throws {
+        let points = try (1...3).map { try self.point($0) }
+        let start = ContinuousClock.now
+        let told = try await self.told(
+            [self.live(points[2])], within: .milliseconds(300), self.recorded([[points[0]]]))
+        #expect(told == [1, 3])
+        #expect(ContinuousClock.now - start >= .milliseconds(300))
+    }
+
+    @Test func whatCannotBeReadIsAnError() async throws {
+        let live = [try self.live(self.point(1))]
+        await #expect(throws: TrackingError(.storeFailed, "gone")) {
+            _ = try await self.told(live) { _, _, _ throws(TrackingError) in throw TrackingError(.storeFailed, "gone") }
+        }
+    }
+}
