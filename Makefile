@@ -33,7 +33,7 @@ drills: setup
 	Tests/Fuzz/run 120
 	Tests/Drills/image
 	GODWIT_FLIPS=5000 swift test $(SWIFT_FLAGS) --filter SpoolDamageTests
-	GODWIT_DRILL_KILLS=200 GODWIT_DRILL_BACKLOG=100000 swift test $(SWIFT_FLAGS) --filter RecordingDrillTests
+	GODWIT_DRILL_KILLS=200 GODWIT_DRILL_BACKLOG=100000 swift test $(SWIFT_FLAGS) --filter 'RecordingDrillTests|RecordTests'
 
 setup:
 	scripts/setup

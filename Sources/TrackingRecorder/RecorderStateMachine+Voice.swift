@@ -51,16 +51,17 @@ extension RecorderStateMachine {
 
     // MARK: - Acknowledgements
 
-    /// These are durable. What nobody waits for is said a little later, together.
+    /// These are durable. What nobody waits for is said a little later, together; not in a group, where it could be lower by
+    /// then than what another has said.
     mutating func acknowledge(
         _ acknowledgements: [TrackableID: Acknowledgement], awaited: Set<TrackableID>, now: MonotonicTime
     ) -> [Action] {
         var commands: [TransportCommand] = []
-        for (id, acknowledgement) in acknowledgements {
-            if awaited.contains(id), self.session.isAnnounced {
+        for (id, acknowledgement) in acknowledgements where awaited.contains(id) || !acknowledgement.streams.isEmpty {
+            if awaited.contains(id) || self.configuration.group != nil, self.session.isAnnounced {
                 self.owed[id] = nil
                 commands.append(self.say(id, acknowledgement))
-            } else if awaited.contains(id) || !acknowledgement.streams.isEmpty {
+            } else {
                 self.owed[id] = acknowledgement
             }
         }

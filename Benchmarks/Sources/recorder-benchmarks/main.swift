@@ -118,6 +118,10 @@ func recorded(_ messages: [OutgoingMessage], points: Int, window: Int) async thr
             let rate = Double(recorder.counts.handled - before) / (secondsNow() - begin)
             recorder.finish()
             try await group.waitForAll()
+            // One of each trackable may have come before.
+            guard recorder.counts.stored >= points, recorder.counts.duplicates <= trackables else {
+                throw BenchmarkError("not everything was stored once: \(recorder.counts)")
+            }
             return rate
         }
     }
