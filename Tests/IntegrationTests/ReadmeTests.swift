@@ -91,7 +91,7 @@ import Testing
         }
         for (line, command) in started.reversed() {
             let result = try await command.end()
-            #expect(result.code == 0 || line.hasPrefix("mosquitto_sub"), "\(line): \(result.errors)")
+            #expect(result.code == 0 || line.hasPrefix("mosquitto_sub"), "\(line): \(result.code) \(result.errors)")
         }
     }
 
