@@ -32,7 +32,7 @@ sanitizer: setup
 drills: setup
 	Tests/Fuzz/run 120
 	Tests/Drills/image
-	GODWIT_FLIPS=5000 swift test $(SWIFT_FLAGS) --filter SpoolDamageTests
+	GODWIT_FLIPS=1000 swift test $(SWIFT_FLAGS) --filter SpoolDamageTests
 	GODWIT_DRILL_KILLS=200 GODWIT_DRILL_BACKLOG=100000 swift test $(SWIFT_FLAGS) --filter 'RecordingDrillTests|RecordTests'
 
 setup:

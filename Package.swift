@@ -90,8 +90,7 @@ let package = Package(
             name: "godwit",
             dependencies: [
                 "GodwitOptions", "TrackingCore", "TrackingHistory", "TrackingMQTT", "TrackingPublisher",
-                "TrackingRecorder",
-                "TrackingStore", "TrackingSubscriber", argumentParser, logging, lifecycle,
+                "TrackingRecorder", "TrackingStore", "TrackingSubscriber", argumentParser, logging, lifecycle,
             ],
             swiftSettings: settings),
 
@@ -115,7 +114,10 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "TrackingPublisherTests",
-            dependencies: ["TrackingCore", "TrackingPublisher", "TrackingRuntime", "TrackingTesting", "TestSupport"],
+            dependencies: [
+                "TrackingCore", "TrackingPublisher", "TrackingRuntime", "TrackingSpool", "TrackingTesting",
+                "TestSupport",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "TrackingControlTests", dependencies: ["TrackingCore", "TrackingControl", "TestSupport"],
@@ -143,14 +145,16 @@ let package = Package(
         .testTarget(
             name: "ProgramTests",
             dependencies: [
-                "GodwitOptions", "TrackingCore", "TrackingControl", "TrackingPublisher", "TrackingStore",
+                "GodwitOptions", "TrackingCore", "TrackingControl", "TrackingMQTT", "TrackingPublisher",
+                "TrackingStore",
                 "TrackingSubscriber", "TestSupport", "godwit", "godwit-agent", argumentParser,
             ],
             swiftSettings: settings),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "TrackingCore", "TrackingControl", "TrackingMQTT", "TrackingPublisher", "TrackingStore",
+                "TrackingCore", "TrackingControl", "TrackingMQTT", "TrackingPublisher", "TrackingSpool",
+                "TrackingStore",
                 "TrackingSubscriber", "TrackingTesting", "TestSupport", "godwit", "godwit-agent", "doc-examples",
                 logging,
             ],

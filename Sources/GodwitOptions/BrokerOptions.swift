@@ -96,6 +96,20 @@ public struct Identity: Sendable {
 }
 
 extension BrokerOptions {
+    /// The broker's addresses, without user and password.
+    ///
+    /// - Throws: `invalidConfiguration` that says what is wrong with one.
+    public var addresses: [MQTTEndpoint] {
+        get throws(TrackingError) { try self.endpoints.map(\.0) }
+    }
+
+    /// The user at the broker and, where it stands in an address, the password.
+    ///
+    /// - Throws: `invalidConfiguration` where the addresses name several users.
+    public var user: MQTTCredentials? {
+        get throws(TrackingError) { try self.credentials }
+    }
+
     /// The broker's addresses and the credentials that stand in them.
     private var endpoints: [(MQTTEndpoint, MQTTCredentials?)] {
         get throws(TrackingError) {

@@ -20,6 +20,23 @@ public enum LayeredArguments {
     public static func merge(
         _ arguments: [String], environment: [String: String], for root: any ParsableCommand.Type
     ) throws -> [String] {
+        try self.merge(arguments, environment: environment, for: root, withProfile: true)
+    }
+
+    /// What is given of each option of the command that `arguments` name, by long name; profiles are left out.
+    ///
+    /// - Throws: As ``merge(_:environment:for:)``.
+    public static func values(
+        _ arguments: [String], environment: [String: String], for root: any ParsableCommand.Type
+    ) throws -> OptionValues {
+        let (command, words) = self.command(arguments, root)
+        let merged = try self.merge(arguments, environment: environment, for: root, withProfile: false)
+        return OptionValues(Array(merged.dropFirst(words)), of: try self.options(of: command))
+    }
+
+    private static func merge(
+        _ arguments: [String], environment: [String: String], for root: any ParsableCommand.Type, withProfile: Bool
+    ) throws -> [String] {
         let (command, words) = self.command(arguments, root)
         let options = try self.options(of: command)
         let own = Array(arguments.dropFirst(words))
@@ -29,7 +46,8 @@ public enum LayeredArguments {
         let path = options.contains { $0.name == "config" } ? self.file(own, environment) : nil
         let file = try path.map { try ConfigurationFile(path: $0) }
         if let file { try self.check(file, options) }
-        let profile = options.contains { $0.name == "profile" } ? self.profile(own, environment, file) : nil
+        let takesProfile = withProfile && options.contains { $0.name == "profile" }
+        let profile = takesProfile ? self.profile(own, environment, file) : nil
         for option in options where !given.contains(option.name) && option.name != "config" {
             if let value = environment[self.variable(option.name)] {
                 added += try self.arguments(option, environment: value)
@@ -109,7 +127,7 @@ public enum LayeredArguments {
 
     // MARK: - Values
 
-    private static func name(_ argument: String) -> String? {
+    static func name(_ argument: String) -> String? {
         guard argument.hasPrefix("--") else { return nil }
         return String(argument.dropFirst(2).prefix { $0 != "=" })
     }
@@ -129,16 +147,10 @@ public enum LayeredArguments {
     }
 
     private static func arguments(_ option: Option, environment value: String) throws -> [String] {
-        guard option.isFlag else {
-            // A line each: any other separator may be part of a path, an id or an address.
-            let values = option.isRepeating ? value.split(whereSeparator: \.isNewline).map(String.init) : [value]
-            return values.map { "--\(option.name)=\($0)" }
+        guard let values = option.values(value) else {
+            throw ValidationError("\(self.variable(option.name)) must be true or false, not '\(value)'")
         }
-        switch value.lowercased() {
-        case "1", "true", "yes", "on": return ["--\(option.name)"]
-        case "0", "false", "no", "off", "": return []
-        default: throw ValidationError("\(self.variable(option.name)) must be true or false, not '\(value)'")
-        }
+        return option.arguments(values)
     }
 
     private static func arguments(

@@ -83,7 +83,7 @@ public struct TrackableOptions: ParsableArguments {
     public init() {}
 
     /// The flags that only make sense for a single trackable.
-    var single: TrackableSettings {
+    public var single: TrackableSettings {
         TrackableSettings(
             destination: self.destination, proximity: self.proximity, arrival: self.arrival,
             resolution: self.resolution, resolutionFar: self.resolutionFar,

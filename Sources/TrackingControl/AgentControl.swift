@@ -99,16 +99,6 @@ public protocol AgentControl: Sendable {
 /// Is told how many of how many records are sent.
 public typealias ControlProgress = @Sendable (_ done: Int, _ total: Int) async -> Void
 
-/// What becomes of points that are not sent yet when another trackable is bound.
-public enum UnsentPoints: String, Hashable, Sendable, CaseIterable {
-    /// Nothing is bound while there are any.
-    case refuse
-    /// They are forgotten.
-    case clear
-    /// They are sent first.
-    case send
-}
-
 /// One setting that changed or would change.
 public struct SettingChange: Hashable, Sendable {
     /// The long name of the option.

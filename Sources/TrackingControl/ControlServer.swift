@@ -1,7 +1,6 @@
 private import Glibc
 public import Logging
 public import TrackingCore
-import Synchronization
 import TrackingRuntime
 
 /// Takes commands on the agent's local socket: one JSON object a line, and one or more lines in answer.
@@ -36,7 +35,7 @@ public struct ControlServer: Sendable {
         let channel = ByteChannel(listener.descriptor, name: self.path)
         defer { listener.removeFile() }
         listening()
-        let clients = ClientCount()
+        let clients = Slots(Self.maximumClients)
         await withDiscardingTaskGroup { group in
             while !Task.isCancelled {
                 if await channel.wait(isWriting: false, until: nil).contains(.cancelled) { break }
@@ -108,20 +107,4 @@ public struct ControlServer: Sendable {
             try await channel.write(ControlLine.answer(failure).encoded())
         }
     }
-}
-
-/// How many clients are connected.
-private final class ClientCount: Sendable {
-    private let count = Mutex(0)
-
-    /// Whether there is room for one more, which then is counted.
-    func enter() -> Bool {
-        self.count.withLock { count in
-            guard count < ControlServer.maximumClients else { return false }
-            count += 1
-            return true
-        }
-    }
-
-    func leave() { self.count.withLock { $0 -= 1 } }
 }

@@ -38,5 +38,15 @@ public enum OwnFile {
             unlink(temporary)
             throw SystemError.inputUnreadable(path, reason)
         }
+        self.syncFolder(of: path)
+    }
+
+    /// The new name outlives a power cut as well; where a file system cannot promise that, it is as good as it gets.
+    private static func syncFolder(of path: String) {
+        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        fsync(descriptor)
+        close(descriptor)
     }
 }

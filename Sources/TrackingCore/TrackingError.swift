@@ -11,7 +11,7 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
             case inputUnreadable, agentUnreachable, stopped
             case spoolFailed, spoolDamaged
             case storeFailed, storeUnusable
-            case tripUnderWay, noTrip
+            case tripUnderWay, noTrip, unsentPoints
         }
         private let base: Base
         private init(_ base: Base) { self.base = base }
@@ -61,6 +61,8 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
         public static var tripUnderWay: Self { .init(.tripUnderWay) }
         /// There is no trip to stop.
         public static var noTrip: Self { .init(.noTrip) }
+        /// Points of a trackable are not sent yet.
+        public static var unsentPoints: Self { .init(.unsentPoints) }
         /// No agent listens on the control socket, or it does not answer.
         public static var agentUnreachable: Self { .init(.agentUnreachable) }
         /// The component was stopped.

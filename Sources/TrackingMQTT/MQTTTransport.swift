@@ -16,6 +16,7 @@ public import TrackingCore
 /// one buffer: who keeps a message for long copies its payload.
 public final class MQTTTransport: MessageTransport {
     private let connection: MQTTConnection
+    private let loop: MQTTEventLoop
     private let outbox = Outbox()
     private let queue: EventQueue
 
@@ -31,6 +32,7 @@ public final class MQTTTransport: MessageTransport {
 
     init(configuration: MQTTConfiguration, loop: MQTTEventLoop, unheard: UnheardPublishes?) throws(TrackingError) {
         try configuration.validate()
+        self.loop = loop
         self.queue = EventQueue(limits: configuration.limits)
         self.connection = MQTTConnection(
             configuration: configuration, loop: loop, outbox: self.outbox, events: self.queue, unheard: unheard)
@@ -39,6 +41,9 @@ public final class MQTTTransport: MessageTransport {
     /// What happened, in order, in batches, for one task. While it is not read the broker is held back, at the limits of
     /// ``MQTTConfiguration/limits-swift.property``; other connections of the loop go on.
     public var events: MQTTEvents { MQTTEvents(queue: self.queue) }
+
+    /// The thread of the loop, see ``MQTTEventLoop/executor``.
+    public var executor: (any TaskExecutor)? { self.loop.executor }
 
     /// Asks for `commands`, in order. Returns at once. They are for the connection whose `.connected` was last read from
     /// ``events``, and ignored when that is gone.

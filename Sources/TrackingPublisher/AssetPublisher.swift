@@ -17,8 +17,9 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     private let policy: any ResolutionPolicy
     private let spool: any SpoolStorage
     private let logger: Logger
-    private let clock = DeviceClock()
-    private let mailbox = Mailbox<PublisherStateMachine.Event>()
+    private let clock: DeviceClock
+    let log: LogWorker
+    let mailbox = Mailbox<PublisherStateMachine.Event>()
     private let stateChanges = Broadcast<TrackableStateChange>(buffer: 1024)
     private let captures = Broadcast<CapturedFix>(buffer: 4096)
     private let resolutionChanges = Broadcast<TrackableResolutionChange>(buffer: 1024)
@@ -27,17 +28,27 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     private let sensor = Broadcast<Resolution>(buffer: 1)
     private let connections = Broadcast<Disconnection?>(buffer: 64)
     private let bad: BadMessages
-    private let shared = Mutex(Shared())
+    let receivedCommands = Broadcast<ReceivedCommand>(buffer: 64)
+    let shared = Mutex(Shared())
 
-    private struct Shared {
+    typealias Answer = PublisherStateMachine.Answer
+
+    /// What is said about a request.
+    enum Reply: Sendable {
+        case progressed(done: Int, total: Int)
+        case answered(Result<Answer, TrackingError>)
+    }
+
+    struct Shared {
         var active: TrackableID?
         var states: [TrackableID: PublisherState] = [:]
         var sensor: Resolution?
         var failure: TrackingError?
         /// Who waits for the answer to a request, by its number.
-        var requests: [UInt64: CheckedContinuation<Result<Trip, TrackingError>, Never>] = [:]
+        var requests: [UInt64: @Sendable (Reply) -> Void] = [:]
         var lastRequest: UInt64 = 0
         var hasEnded = false
+        var warnings = WarningLimit<TrackingError.Code>()
     }
 
     /// Makes a publisher that carries nothing yet.
@@ -46,7 +57,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     ///   - transport: The connection; it is run and closed by this publisher.
     ///   - spool: Where records are kept until they are safe; in memory by default, the last 100,000 records, and then gone with
     ///     the program.
-    ///   - policy: What decides resolutions; a policy of one's own sees the same snapshot.
+    ///   - policy: What decides resolutions; a policy of one's own sees the same snapshot. It is asked on the transport's
+    ///     thread, so it answers at once.
     public init(
         configuration: PublisherConfiguration, transport: Transport, spool: any SpoolStorage = InMemorySpool(),
         policy: any ResolutionPolicy = DefaultResolutionPolicy(), logger: Logger = Logger(label: "godwit.publisher")
@@ -57,6 +69,11 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         self.policy = policy
         self.logger = logger
         self.bad = BadMessages(logger: logger)
+        let clock = DeviceClock()
+        self.clock = clock
+        self.log = LogWorker(
+            storage: spool, limits: Self.limits(configuration.limits, spool), logger: logger
+        ) { clock.moment.wall }
     }
 
     // MARK: - What is carried
@@ -83,31 +100,50 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     ///
     /// - Throws: `tripUnderWay` when there is one already; `invalidName` when the trackable is not carried; `stopped`.
     public func startTrip(_ mode: TripMode, of id: TrackableID) async throws(TrackingError) -> Trip {
-        try await self.request { .trip(id, mode, request: $0) }.get()
+        try await self.trip { .trip(id, mode, request: $0) }
     }
 
     /// Ends the trip of a trackable.
     ///
     /// - Throws: `noTrip` when there is none; `invalidName` when the trackable is not carried; `stopped`.
     public func stopTrip(of id: TrackableID) async throws(TrackingError) -> Trip {
-        try await self.request { .trip(id, nil, request: $0) }.get()
+        try await self.trip { .trip(id, nil, request: $0) }
     }
 
-    private func request(
+    private func trip(
         _ event: @Sendable (UInt64) -> PublisherStateMachine.Event
-    ) async -> Result<Trip, TrackingError> {
-        await withCheckedContinuation { continuation in
-            let number: UInt64? = self.shared.withLock { shared in
-                guard !shared.hasEnded else { return nil }
-                shared.lastRequest += 1
-                shared.requests[shared.lastRequest] = continuation
-                return shared.lastRequest
-            }
-            guard let number else {
-                return continuation.resume(returning: .failure(TrackingError(.stopped, "the publisher has ended")))
-            }
-            self.mailbox.post(event(number))
+    ) async throws(TrackingError) -> Trip {
+        guard case .trip(let trip) = try await self.request(event).get() else {
+            throw TrackingError(.stopped, "the publisher gave no answer")
         }
+        return trip
+    }
+
+    /// Asks the decider, under a number, and waits for the answer.
+    func request(
+        _ event: @Sendable (UInt64) -> PublisherStateMachine.Event
+    ) async -> Result<Answer, TrackingError> {
+        await withCheckedContinuation { continuation in
+            self.request(event) { reply in
+                if case .answered(let result) = reply { continuation.resume(returning: result) }
+            }
+        }
+    }
+
+    /// Asks the decider, under a number; `reply` hears of it until the answer has come.
+    func request(
+        _ event: @Sendable (UInt64) -> PublisherStateMachine.Event, _ reply: @escaping @Sendable (Reply) -> Void
+    ) {
+        let number: UInt64? = self.shared.withLock { shared in
+            guard !shared.hasEnded else { return nil }
+            shared.lastRequest += 1
+            shared.requests[shared.lastRequest] = reply
+            return shared.lastRequest
+        }
+        guard let number else {
+            return reply(.answered(.failure(TrackingError(.stopped, "the publisher has ended"))))
+        }
+        self.mailbox.post(event(number))
     }
 
     /// Sends what waits in the log now: one batch of each trackable, or everything.
@@ -178,28 +214,36 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     public func run() async throws {
         let contents = try await self.spool.open(now: self.clock.moment.wall)
         if let salvage = contents.salvage { LogWorker.tell(salvage, self.logger) }
-        await self.work(contents)
+        await withTaskExecutorPreference(self.transport.executor) { await self.work(contents) }
         self.end()
         try await self.spool.close()
         if let failure = self.shared.withLock({ $0.failure }) { throw failure }
     }
 
+    /// Everything here is short and never waits for more than the next event: it runs where the transport wants it. Only a log
+    /// that is not in memory is kept away from there.
+    @concurrent
     private func work(_ contents: SpoolContents) async {
-        let log = LogWorker(
-            storage: self.spool, limits: self.limits, logger: self.logger
-        ) { self.clock.moment.wall }
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
-                group.addTask { await log.run { self.mailbox.post(.log($0, $1)) } }
+                let logging: @Sendable @concurrent () async -> Void = {
+                    await self.log.run { self.mailbox.post(.log($0, $1)) }
+                }
+                // To name no preference is to inherit one; to name `nil` is not.
+                if self.spool is InMemorySpool {
+                    group.addTask(operation: logging)
+                } else {
+                    group.addTask(executorPreference: globalConcurrentExecutor, operation: logging)
+                }
                 group.addTask { await self.transport.run() }
                 group.addTask {
                     for await events in self.transport.events {
-                        await self.mailbox.postAndWait(events.lazy.map { .transport($0) })
+                        await self.mailbox.postAndWait(events) { .transport($0) }
                     }
                     self.mailbox.post(.stop(by: self.clock.moment.now))
                 }
-                await self.decide(&group, contents, log)
-                log.finish()
+                await self.decide(&group, contents)
+                self.log.finish()
                 group.cancelAll()
             }
         } onGracefulShutdown: {
@@ -208,29 +252,31 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     }
 
     /// Memory has an end where a disk has a user who looks after it.
-    private var limits: SpoolLimits {
-        guard self.spool is InMemorySpool, self.configuration.limits == SpoolLimits() else {
-            return self.configuration.limits
-        }
+    private static func limits(_ wanted: SpoolLimits, _ spool: any SpoolStorage) -> SpoolLimits {
+        guard spool is InMemorySpool, wanted == SpoolLimits() else { return wanted }
         return SpoolLimits(maximumCount: 100_000)
     }
 
     /// The machine is a local variable: nobody else can touch it.
-    private func decide(_ group: inout DiscardingTaskGroup, _ contents: SpoolContents, _ log: LogWorker) async {
+    private func decide(_ group: inout DiscardingTaskGroup, _ contents: SpoolContents) async {
         var machine = PublisherStateMachine(
             configuration: self.configuration, policy: self.policy, logs: contents.trackables,
             kept: contents.state, seed: UInt64.random(in: .min ... .max))
         var alarm = Alarm()
         var waiting: [CheckedContinuation<Void, Never>] = []
-        for await envelope in self.mailbox.envelopes {
+        var inbox = Inbox(self.mailbox)
+        while let envelope = await inbox.next() {
             let moment = self.clock.moment
             let actions = machine.happened(envelope.event, at: moment)
-            log.ask(actions.compactMap { if case .log(let id, let action) = $0 { (id, action) } else { nil } })
-            for action in actions { self.perform(action) }
+            self.log.ask(actions.compactMap { if case .log(let id, let action) = $0 { (id, action) } else { nil } })
+            for action in actions {
+                if case .limitsChanged(let limits) = action { self.log.keep(within: Self.limits(limits, self.spool)) }
+                self.perform(action)
+            }
             if let receipt = envelope.receipt {
                 if case .fix = envelope.event { waiting.append(receipt) } else { receipt.resume() }
             }
-            if machine.isReadyForNextFix {
+            if !waiting.isEmpty, machine.isReadyForNextFix {
                 for receipt in waiting { receipt.resume() }
                 waiting = []
             }
@@ -243,21 +289,34 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             }
         }
         for receipt in waiting { receipt.resume() }
-        await self.mailbox.close()
+        inbox.close()
     }
 
     private func perform(_ action: PublisherStateMachine.Action) {
         switch action {
-        case .log:
+        case .log, .limitsChanged:
             break  // asked together, before anything else
         case .told(let id, let event):
             self.toldEvents.tell(TrackableEvent(trackable: id, event: event))
         case .tripChanged(_, let trip):
             self.tripChanges.tell(trip)
         case .answered(let request, let answer):
-            self.shared.withLock { $0.requests.removeValue(forKey: request) }?.resume(returning: answer)
+            self.shared.withLock { $0.requests.removeValue(forKey: request) }?(.answered(answer))
+        case .progressed(let request, let done, let total):
+            self.shared.withLock { $0.requests[request] }?(.progressed(done: done, total: total))
+        case .commanded(let command):
+            self.logger.debug(
+                "command", metadata: ["trackable": "\(command.trackable)", "name": "\(command.command.name.rawValue)"])
+            self.receivedCommands.tell(command)
+        case .commandsRefused(let id, let error):
+            self.logger.warning("no commands", metadata: ["trackable": "\(id)", "reason": "\(error)"])
         case .logFailed(let id, let error):
-            self.logger.error("records were not logged", metadata: ["trackable": "\(id)", "reason": "\(error)"])
+            guard let unsaid = self.mayWarn(of: error) else { return }
+            self.logger.error(
+                "records were not logged",
+                metadata: ["trackable": "\(id)", "reason": "\(error)", "unsaid": "\(unsaid)"])
+        case .recordsRefused(let id, let error):
+            self.logger.warning("records are refused", metadata: ["trackable": "\(id)", "reason": "\(error)"])
         case .send(let commands):
             self.transport.send(commands)
         case .useSensorResolution(let resolution):
@@ -286,6 +345,15 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         }
     }
 
+    /// How many warnings of this kind were not said before this one; `nil` when this one is not said either.
+    private func mayWarn(of error: TrackingError) -> Int? {
+        let now = self.clock.moment.now
+        guard case .say(let unsaid) = self.shared.withLock({ $0.warnings.happened(error.code, now: now) }) else {
+            return nil
+        }
+        return unsaid
+    }
+
     private func end() {
         self.stateChanges.finish()
         self.captures.finish()
@@ -293,13 +361,14 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         self.sensor.finish()
         self.tripChanges.finish()
         self.toldEvents.finish()
+        self.receivedCommands.finish()
         let waiting = self.shared.withLock { shared in
             shared.hasEnded = true
             defer { shared.requests = [:] }
             return shared.requests.values
         }
         for request in waiting {
-            request.resume(returning: .failure(TrackingError(.stopped, "the publisher has ended")))
+            request(.answered(.failure(TrackingError(.stopped, "the publisher has ended"))))
         }
         self.connections.finish()
     }

@@ -12,6 +12,10 @@ struct LiveLane: Sendable {
     private var inFlight: LocationUpdate?
     private var waiting: Location?
     private var lastSending: MonotonicTime?
+    /// How many ride along at the most: what is left out is in the log, and the recording lane brings it.
+    private var passengers = SendLimit(maximum: LocationUpdate.maximumSkipped)
+    /// How often running an update with others was lost.
+    private var losses = 0
 
     init(filter: LocationFilter) {
         self.filter = filter
@@ -34,8 +38,13 @@ struct LiveLane: Sendable {
     }
 
     /// A captured fix; it is sent, waits or is kept to ride along.
-    mutating func captured(_ fix: Location, now: MonotonicTime, wallClock: UnixTime?) -> LocationFilter.Verdict {
-        let verdict = self.filter.consider(fix, now: now, wallClock: wallClock)
+    ///
+    /// - Parameter isAsked: Whether somebody asked for it: then it goes out, however soon and close.
+    mutating func captured(
+        _ fix: Location, isAsked: Bool = false, now: MonotonicTime, wallClock: UnixTime?
+    ) -> LocationFilter.Verdict {
+        var verdict = self.filter.consider(fix, now: now, wallClock: wallClock)
+        if isAsked, [.tooSoon, .tooClose].contains(verdict) { verdict = .sent }
         if verdict.isSent {
             if let replaced = self.waiting { self.skip(replaced) }
             self.waiting = fix
@@ -89,6 +98,8 @@ struct LiveLane: Sendable {
     @discardableResult
     mutating func acknowledged() -> SeqSet {
         defer { self.inFlight = nil }
+        self.losses = 0
+        self.passengers.taken()
         return self.inFlight?.seqs ?? SeqSet()
     }
 
@@ -110,12 +121,33 @@ struct LiveLane: Sendable {
     mutating func failed() {
         guard let lost = self.inFlight else { return }
         self.inFlight = nil
+        if !lost.skipped.isEmpty {
+            self.losses += 1
+            // Brokers of MQTT 3.1.1 do not say what is too large for them: they close the connection.
+            if self.losses > 1 { self.passengers.refused(to: 0) }
+        }
         self.skipped = lost.skipped + self.skipped
         if self.waiting == nil, lost.location.seq != nil {
             self.waiting = lost.location
         } else {
             self.skip(lost.location)
         }
+    }
+
+    /// The update in flight is larger than the broker takes: it goes by itself. One that did so already is left to the
+    /// recording lane.
+    ///
+    /// - Returns: Whether it goes again.
+    mutating func refusedAsTooLarge() -> Bool {
+        guard let lost = self.inFlight else { return false }
+        self.passengers.refused(to: 0)
+        guard lost.skipped.isEmpty else {
+            self.failed()
+            return true
+        }
+        self.inFlight = nil
+        self.last = nil
+        return false
     }
 
     private mutating func launch(_ update: LocationUpdate, now: MonotonicTime) -> LocationUpdate {
@@ -137,7 +169,7 @@ struct LiveLane: Sendable {
 
     private mutating func takeSkipped(before location: Location) -> [Location] {
         let end = self.skipped.firstIndex { $0.seq ?? 0 > location.seq ?? 0 } ?? self.skipped.endIndex
-        let taken = self.skipped[..<end].suffix(LocationUpdate.maximumSkipped)
+        let taken = self.skipped[..<end].suffix(self.passengers.current)
         self.skipped.removeSubrange(..<end)
         return Array(taken)
     }

@@ -5,25 +5,26 @@ import TrackingCore
 /// Does what a publisher asks of its log, in order, on a task of its own; what came of it returns as an event.
 ///
 /// Appends that come while one is being written are written together: one commit for all of them, and none waits for company.
+/// Removals wait while one batch after the other is read: see ``Removals``.
 struct LogWorker: Sendable {
     typealias Post = @Sendable (TrackableID, PublisherStateMachine.LogEvent) -> Void
 
-    private struct Job: Sendable {
-        let trackable: TrackableID
-        let action: PublisherStateMachine.LogAction
+    private enum Job: Sendable {
+        case action(TrackableID, PublisherStateMachine.LogAction)
+        /// Answered by itself; what is returned is an error of the storage.
+        case question(@Sendable (any SpoolStorage) async -> TrackingError?)
     }
 
     private let storage: any SpoolStorage
-    private let limits: SpoolLimits
     private let logger: Logger
-    private let queue = Queue()
+    private let queue: Queue
     private let clock: @Sendable () -> UnixTime
 
     init(
         storage: any SpoolStorage, limits: SpoolLimits, logger: Logger, clock: @escaping @Sendable () -> UnixTime
     ) {
         self.storage = storage
-        self.limits = limits
+        self.queue = Queue(limits: limits)
         self.logger = logger
         self.clock = clock
     }
@@ -31,32 +32,65 @@ struct LogWorker: Sendable {
     /// Asks for these; returns at once. What is asked for together is written together.
     func ask(_ actions: [(TrackableID, PublisherStateMachine.LogAction)]) {
         guard !actions.isEmpty else { return }
-        self.queue.add(actions.map { Job(trackable: $0.0, action: $0.1) })
+        self.queue.add(actions.map { .action($0.0, $0.1) })
     }
+
+    /// Asks the storage something, behind everything that was asked before.
+    ///
+    /// - Throws: `stopped` when the worker has ended; what the question throws.
+    func inquire<Value: Sendable>(
+        _ question: @escaping @Sendable (any SpoolStorage) async throws(TrackingError) -> Value
+    ) async throws(TrackingError) -> Value {
+        let result: Result<Value, TrackingError> = await withCheckedContinuation { continuation in
+            let isTaken = self.queue.add([
+                .question { storage in
+                    do throws(TrackingError) {
+                        continuation.resume(returning: .success(try await question(storage)))
+                        return nil
+                    } catch {
+                        continuation.resume(returning: .failure(error))
+                        return error
+                    }
+                }
+            ])
+            if !isTaken { continuation.resume(returning: .failure(TrackingError(.stopped, "the log is closed"))) }
+        }
+        return try result.get()
+    }
+
+    /// The log is kept within these limits from the next append on.
+    func keep(within limits: SpoolLimits) { self.queue.limits = limits }
 
     /// Nothing more will be asked: ``run(_:)`` returns when all is done.
     func finish() { self.queue.finish() }
 
     /// Works until ``finish()``.
     func run(_ post: @escaping Post) async {
-        for await _ in self.queue.signals { await self.work(self.queue.take(), post) }
-        await self.work(self.queue.take(), post)
+        var removals = Removals()
+        for await _ in self.queue.signals { await self.work(self.queue.take(), &removals, post) }
+        await self.work(self.queue.take(isLast: true), &removals, post)
+        await self.perform(&removals, post)
     }
 
-    private func work(_ jobs: [Job], _ post: Post) async {
+    private func work(_ jobs: [Job], _ removals: inout Removals, _ post: Post) async {
         var entries: [(TrackableID, StreamID, SpoolRecord)] = []
         var state: [String: [UInt8]?] = [:]
+        var isReading = false
         for job in jobs {
-            switch job.action {
-            case .append(let stream, let record): entries.append((job.trackable, stream, record))
-            case .keep(let name, let value): state[name] = .some(value)
-            case .read, .remove, .quarantine, .forget:
+            switch job {
+            case .action(let id, .append(let stream, let record)): entries.append((id, stream, record))
+            case .action(_, .keep(let name, let value)): state[name] = .some(value)
+            case .action(let id, .remove(let stream, let seqs)):
+                removals.add(seqs, Place(trackable: id, stream: stream), now: .now)
+            case .action, .question:
+                if case .action(_, .read) = job { isReading = true } else { await self.perform(&removals, post) }
                 await self.append(entries, state, post)
                 (entries, state) = ([], [:])
                 await self.perform(job, post)
             }
         }
         await self.append(entries, state, post)
+        if !isReading || removals.areDue(now: .now) { await self.perform(&removals, post) }
     }
 
     private func append(
@@ -82,29 +116,47 @@ struct LogWorker: Sendable {
             if error?.code == .spoolDamaged { await self.reopen(post) }
             if all.isEmpty { break }
         }
-        if !all.isEmpty, self.limits != SpoolLimits() { await self.trim(post) }
+        if !all.isEmpty, self.queue.limits != SpoolLimits() { await self.trim(post) }
+    }
+
+    private func perform(_ removals: inout Removals, _ post: Post) async {
+        for (place, seqs) in removals.take() {
+            await self.perform(.action(place.trackable, .remove(place.stream, seqs)), post)
+        }
     }
 
     private func perform(_ job: Job, _ post: Post) async {
-        let error: TrackingError? =
-            switch job.action {
-            case .append, .keep: nil
-            case .read(let stream, let seqs, let maximumBytes):
-                await self.read(stream, seqs, maximumBytes, job.trackable, post)
-            case .remove(let stream, let seqs):
-                await self.attempt { () async throws(TrackingError) in
-                    try await self.storage.remove(seqs, of: stream)
-                }
-            case .quarantine(let stream, let seq, let reason):
-                await self.attempt { () async throws(TrackingError) in
-                    try await self.storage.quarantine(seq, of: stream, reason: reason.message)
-                }
-            case .forget(let stream):
-                await self.attempt { () async throws(TrackingError) in try await self.storage.forget(stream) }
+        switch job {
+        case .question(let question):
+            if await question(self.storage)?.code == .spoolDamaged { await self.reopen(post) }
+        case .action(let id, let action):
+            guard let error = await self.perform(action, of: id, post) else { return }
+            self.logger.warning("log", metadata: ["trackable": "\(id)", "reason": "\(error)"])
+            if error.code == .spoolDamaged { await self.reopen(post) }
+        }
+    }
+
+    private func perform(
+        _ action: PublisherStateMachine.LogAction, of id: TrackableID, _ post: Post
+    ) async -> TrackingError? {
+        switch action {
+        case .append, .keep: nil
+        case .read(let stream, let seqs, let maximumBytes): await self.read(stream, seqs, maximumBytes, id, post)
+        case .remove(let stream, let seqs):
+            await self.attempt { () async throws(TrackingError) in try await self.storage.remove(seqs, of: stream) }
+        case .quarantine(let stream, let seq, let reason):
+            await self.attempt { () async throws(TrackingError) in
+                try await self.storage.quarantine(seq, of: stream, reason: reason.message)
+                self.logger.warning(
+                    "record set aside",
+                    metadata: [
+                        "trackable": "\(id)", "record": "\(RecordName(stream: stream, seq: seq))",
+                        "reason": "\(reason)",
+                    ])
             }
-        guard let error else { return }
-        self.logger.warning("log", metadata: ["trackable": "\(job.trackable)", "reason": "\(error)"])
-        if error.code == .spoolDamaged { await self.reopen(post) }
+        case .forget(let stream):
+            await self.attempt { () async throws(TrackingError) in try await self.storage.forget(stream) }
+        }
     }
 
     private func read(
@@ -123,7 +175,7 @@ struct LogWorker: Sendable {
 
     private func trim(_ post: Post) async {
         do throws(TrackingError) {
-            for part in try await self.storage.trim(to: self.limits, now: self.clock()) {
+            for part in try await self.storage.trim(to: self.queue.limits, now: self.clock()) {
                 post(part.trackable, .dropped(part.stream, part.seqs))
             }
         } catch {
@@ -152,7 +204,8 @@ struct LogWorker: Sendable {
             "the log was damaged and set aside",
             metadata: [
                 "file": "\(salvage.path)", "reason": "\(salvage.reason)", "salvaged": "\(salvage.count)",
-                "missing": "\(missing.joined(separator: "; "))",
+                "missing": "\(missing.joined(separator: "; "))", "orphans": "\(salvage.orphans)",
+                "kept": "\(salvage.keptFiles) files, \(salvage.keptBytes) bytes",
             ])
     }
 
@@ -186,28 +239,71 @@ struct LogWorker: Sendable {
         return places
     }
 
+    /// What is safe and is to be removed. A queue that drains asks for a removal and the next batch in one breath: the batch
+    /// is read first, and removals are done together, so that not each of them is a transaction of its own. An agent that is
+    /// killed meanwhile sends them once more.
+    private struct Removals {
+        private var seqs: [Place: SeqSet] = [:]
+        private var since: ContinuousClock.Instant?
+
+        mutating func add(_ seqs: SeqSet, _ place: Place, now: ContinuousClock.Instant) {
+            self.seqs[place, default: SeqSet()].formUnion(seqs)
+            self.since = self.since ?? now
+        }
+
+        /// Whether they wait no longer: five batches of the usual size, or a second.
+        func areDue(now: ContinuousClock.Instant) -> Bool {
+            guard let since = self.since else { return false }
+            return self.seqs.values.reduce(0) { $0 + $1.count } >= 1000 || since.advanced(by: .seconds(1)) <= now
+        }
+
+        mutating func take() -> [Place: SeqSet] {
+            defer { self = Removals() }
+            return self.seqs
+        }
+    }
+
     /// The most records in one transaction.
     private static let maximumAppend = 10_000
 
     /// What is asked and not taken up yet.
     private final class Queue: Sendable {
-        private let jobs = Mutex<[Job]>([])
+        private let state = Mutex(State())
+        private let bounds: Mutex<SpoolLimits>
         let signals: AsyncStream<Void>
         private let signal: AsyncStream<Void>.Continuation
 
-        init() {
+        private struct State {
+            var jobs: [Job] = []
+            var isClosed = false
+        }
+
+        /// What the log may hold.
+        var limits: SpoolLimits {
+            get { self.bounds.withLock { $0 } }
+            set { self.bounds.withLock { $0 = newValue } }
+        }
+
+        init(limits: SpoolLimits) {
+            self.bounds = Mutex(limits)
             (self.signals, self.signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         }
 
-        func add(_ jobs: [Job]) {
-            self.jobs.withLock { $0 += jobs }
+        /// - Returns: Whether they will be done.
+        @discardableResult
+        func add(_ jobs: [Job]) -> Bool {
+            let isTaken = self.state.withLock { state in
+                if !state.isClosed { state.jobs += jobs }
+                return !state.isClosed
+            }
             self.signal.yield()
+            return isTaken
         }
 
-        func take() -> [Job] {
-            self.jobs.withLock { jobs in
-                defer { jobs = [] }
-                return jobs
+        func take(isLast: Bool = false) -> [Job] {
+            self.state.withLock { state in
+                defer { (state.jobs, state.isClosed) = ([], state.isClosed || isLast) }
+                return state.jobs
             }
         }
 

@@ -36,6 +36,10 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
     public var lowBattery: LowBatteryDetector?
     /// What becomes of the unsent records of a trackable that another publisher takes over.
     public var onCollision = CollisionRule.keep
+    /// Whether anything is captured and told; off, presences are withdrawn and the log is kept.
+    public var isOn = true
+    /// Whether commands are taken from the trackables' command topics.
+    public var takesCommands = false
     /// Whether the client id was drawn for this run alone, so that an orderly goodbye leaves nothing behind.
     public var isClientRandom = false
 

@@ -21,18 +21,21 @@ extension PublisherStateMachine {
     /// that what stands on all of them was read.
     private mutating func connected(_ connection: Int, at moment: Moment) -> [Action] {
         self.connectionRefusal = nil
+        self.link = .init(isUp: true, since: moment.wall)
         self.session.connected(connection: connection)
         self.presence.connected(now: moment.now)
         let own: [TopicFilter] = [.topic(.liveness(self.session.client))]
         let ids = self.assets.values.filter { $0.failure == nil }.map(\.trackable.id)
         let all = ids.flatMap { self.filters($0) }
         let watched = self.watched.map { TopicFilter.topic(.liveness($0)) }
-        return [
-            .connectionChanged(nil), self.subscribe(all + watched + own, .all(ids)), self.subscribe(own, .settle(ids)),
-        ]
+        return [.connectionChanged(nil), self.subscribe(all + watched + own, .all(ids))]
+            + self.listenForCommands(on: Array(self.assets.keys)) + [self.subscribe(own, .settle(ids))]
     }
 
     mutating func disconnected(_ disconnection: Disconnection, at moment: Moment) -> [Action] {
+        self.link = .init(
+            isUp: false, since: self.link.isUp ? moment.wall : self.link.since ?? moment.wall,
+            reason: disconnection.reason?.message ?? self.link.reason)
         self.session.disconnected()
         self.presence.disconnected()
         self.outstanding = [:]
@@ -69,6 +72,8 @@ extension PublisherStateMachine {
             return [self.subscribe([.topic(.liveness(self.session.client))], .entering(id))]
         case .entering(let id):
             return self.session.isAnnounced ? self.enter(id, at: moment) : []
+        case .commands(let ids):
+            return zip(ids, refusals).compactMap { id, refusal in refusal.map { .commandsRefused(id, $0) } }
         case .update, .raw, .history, .presence, .resolution, .other:
             return []
         }
@@ -76,7 +81,7 @@ extension PublisherStateMachine {
 
     /// The own topic was read: liveness, what was removed meanwhile, then presences.
     private mutating func settled(_ ids: [TrackableID], at moment: Moment) -> [Action] {
-        var actions = [self.publish(.liveness(self.session.client), MessageCodec.encode(self.session.birth))]
+        var actions = self.sayAlive()
         for id in self.unclear { actions += self.clear(id) }
         self.unclear = []
         // What was added since is entered when its own subscription is answered.
@@ -99,12 +104,15 @@ extension PublisherStateMachine {
             guard let refusal else {
                 self.assets[id]?.isUpdateAcknowledged = true
                 self.assets[id]?.lastWait = nil
+                self.lastAcknowledged = moment.wall
                 return self.updateTaken(of: id, at: moment) + self.states(reason: nil)
             }
+            if refusal.code == .payloadTooLarge { return self.updateTooLarge(of: id, refusal, at: moment) }
             let actions = self.closeRecords(of: id, at: moment)
             self.assets[id]?.lane.failed()
             return actions + self.refused(id, refusal, at: moment)
         case .history(let id):
+            if refusal == nil { self.batchTaken(of: id, at: moment) }
             let actions = self.askSpool(of: id, at: moment) { $0.answered(refusal, now: moment.now) }
             // Where nothing is sent live, a batch proves what an update does elsewhere.
             guard refusal == nil, !self.configuration.sendsLive else { return actions }
@@ -120,9 +128,20 @@ extension PublisherStateMachine {
             guard let underWay = self.assets[id]?.resolutionsUnderWay else { return [] }
             self.assets[id]?.resolutionsUnderWay = max(0, underWay - 1)
             return self.resolutionMayHaveChanged(id)
-        case .all, .settle, .adding, .entering, .other:
+        case .all, .settle, .adding, .entering, .commands, .other:
             return []
         }
+    }
+
+    /// The broker takes nothing of this size: it is tried without those that ride along, and they go on the recording lane.
+    private mutating func updateTooLarge(
+        of id: TrackableID, _ error: TrackingError, at moment: Moment
+    ) -> [Action] {
+        let seqs = self.assets[id]?.lane.seqsInFlight ?? SeqSet()
+        let goesAgain = self.assets[id]?.lane.refusedAsTooLarge() == true
+        let actions = self.askSpool(of: id, at: moment) { $0.failedLive(seqs, now: moment.now) }
+        return goesAgain
+            ? actions : actions + [.badMessage(topic: self.configuration.topicRoot.path(.location(id)), error)]
     }
 
     /// The broker's rules forbid this trackable: it is tried again later, and only its state tells. A name it can not take it
@@ -169,7 +188,9 @@ extension PublisherStateMachine {
             return self.requested(request, on: id, by: client, at: moment)
         case .ack(let id, let recorder):
             return try self.acknowledged(by: recorder, of: id, payload, at: moment)
-        case .location, .raw, .history, .resolution, .trip, .event, .command:
+        case .command(let id):
+            return message.isRetained ? [] : try self.commanded(payload, message.properties, on: id, at: moment)
+        case .location, .raw, .history, .resolution, .trip, .event, .answer:
             return []
         }
     }
@@ -189,6 +210,12 @@ extension PublisherStateMachine {
     mutating func subscribe(_ filters: [TopicFilter], _ purpose: Purpose) -> Action {
         let paths = filters.map { self.configuration.topicRoot.path($0) }
         return .send([.subscribe(paths, self.token(purpose))])
+    }
+
+    /// The own liveness, where there is anything to be alive for.
+    mutating func sayAlive() -> [Action] {
+        guard self.configuration.isOn else { return [] }
+        return [self.publish(.liveness(self.session.client), MessageCodec.encode(self.session.birth))]
     }
 
     mutating func publish(_ topic: Topic, _ payload: [UInt8], _ purpose: Purpose = .other) -> Action {

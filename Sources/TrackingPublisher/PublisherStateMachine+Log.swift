@@ -21,6 +21,8 @@ extension PublisherStateMachine {
             return self.reopened(held, of: id, at: moment)
         case .dropped(let stream, let seqs):
             return self.askSpool(of: id, at: moment) { $0.dropped(seqs, of: stream, now: moment.now) }
+        case .returned(let stream, let seqs):
+            return self.askSpool(of: id, at: moment) { $0.returned(seqs, of: stream, now: moment.now) }
         }
     }
 
@@ -44,12 +46,23 @@ extension PublisherStateMachine {
         return true
     }
 
-    /// A trackable that is not carried any more: what its log holds is remembered for when it is carried again.
+    /// A trackable that is not carried: what its log holds is remembered for when it is carried.
     private mutating func happenedToOther(_ event: LogEvent, _ id: TrackableID) -> [Action] {
-        guard case .appended(let stream, let seqs) = event,
-            let place = self.logs[id]?.streams.firstIndex(where: { $0.id == stream })
-        else { return [] }
-        self.logs[id]?.streams[place].stored.formUnion(seqs)
+        switch event {
+        case .appended(let stream, let seqs):
+            self.logs[id]?.change(stream) { $0.formUnion(seqs) }
+        case .returned(let stream, let seqs):
+            if self.logs[id]?.streams.contains(where: { $0.id == stream }) != true {
+                self.logs[id, default: .init()].streams.insert(StoredStream(id: stream, last: seqs.last ?? 0), at: 0)
+            }
+            self.logs[id]?.change(stream) { $0.formUnion(seqs) }
+        case .dropped(let stream, let seqs):
+            self.logs[id]?.change(stream) { $0.subtract(seqs) }
+        case .reopened(let held):
+            self.logs[id] = held
+        case .appendFailed, .loaded, .readFailed:
+            break
+        }
         return []
     }
 
@@ -74,9 +87,11 @@ extension PublisherStateMachine {
         case .read(let stream, let seqs, let bytes):
             return [.log(id, .read(stream, seqs, maximumBytes: bytes))]
         case .publish(let batch):
+            self.lastAttempt = moment.wall
             return [self.publish(.history(id), HistoryCodec.encode(batch), .history(id))]
         case .remove(let stream, let seqs):
             if stream == self.assets[id]?.stream { self.assets[id]?.lane.forget(seqs) }
+            for index in self.senders.indices { self.senders[index].areSafe(seqs, of: stream) }
             return [.log(id, .remove(stream, seqs))]
         case .quarantine(let stream, let seq, let reason):
             return [.log(id, .quarantine(stream, seq, reason))]
@@ -84,6 +99,8 @@ extension PublisherStateMachine {
             return [.log(id, .forget(stream))]
         case .tellDropped(let count):
             return self.tell(.dropped, ["count": .number(Double(count))], of: id, at: moment)
+        case .tellRefused(let refusal):
+            return [.recordsRefused(id, refusal)]
         }
     }
 
@@ -91,18 +108,23 @@ extension PublisherStateMachine {
     mutating func openRecords(of id: TrackableID, at moment: Moment) -> [Action] {
         guard
             let isOpen = self.assets[id]?.isOpenForRecords(
-                isAnnounced: self.session.isAnnounced, isAlive: self.session.isLivenessConfirmed),
+                isAnnounced: self.session.isAnnounced && self.configuration.isOn,
+                isAlive: self.session.isLivenessConfirmed),
             isOpen != self.assets[id]?.spool.isOpen
         else { return [] }
         return self.askSpool(of: id, at: moment) { isOpen ? $0.opened(now: moment.now) : $0.closed(now: moment.now) }
     }
 
     /// What was on its way on the live lane is not known to have arrived.
-    mutating func closeRecords(of id: TrackableID, at moment: Moment) -> [Action] {
+    ///
+    /// - Parameter isOrderly: Whether the connection goes on: it did not end because of the batch on its way.
+    mutating func closeRecords(of id: TrackableID, isOrderly: Bool = false, at moment: Moment) -> [Action] {
         var lost = self.assets[id]?.lane.seqsInFlight ?? SeqSet()
         lost.formUnion(self.assets[id]?.takenEarly ?? SeqSet())
         self.assets[id]?.takenEarly = SeqSet()
-        return self.askSpool(of: id, at: moment) { $0.closed(now: moment.now) + $0.failedLive(lost, now: moment.now) }
+        return self.askSpool(of: id, at: moment) {
+            $0.closed(isOrderly: isOrderly, now: moment.now) + $0.failedLive(lost, now: moment.now)
+        }
     }
 
     /// The broker took an update: what it carried is safe once the own presence came back on this connection.
@@ -132,12 +154,22 @@ extension PublisherStateMachine {
         return self.askSpool(of: id, at: moment) { $0.acknowledged(by: recorder, acknowledgement, now: moment.now) }
     }
 
-    /// Lets go everything that was not sent.
+    /// Lets go everything that was not sent: none of it rides along with a live position, or is told as an event, either.
     mutating func clearRecords(of id: TrackableID, at moment: Moment) -> [Action] {
-        (self.assets[id]?.spool.contents ?? []).filter { !$0.stored.isEmpty }.flatMap { held in
-            [.log(id, .remove(held.id, held.stored))]
-                + self.askSpool(of: id, at: moment) { $0.cleared(held.stored, of: held.id, now: moment.now) }
+        var actions: [Action] = []
+        for held in self.assets[id]?.spool.contents ?? [] where !held.stored.isEmpty {
+            if held.id == self.assets[id]?.stream { self.assets[id]?.lane.forget(held.stored) }
+            self.forgetEvents(held.stored, of: held.id)
+            actions.append(.log(id, .remove(held.id, held.stored)))
+            actions += self.askSpool(of: id, at: moment) { $0.cleared(held.stored, of: held.id, now: moment.now) }
         }
+        return actions
+    }
+
+    private mutating func forgetEvents(_ seqs: SeqSet, of stream: StreamID) {
+        let kept = zip(self.unsentOwners, self.unsentEvents).filter { $1.stream != stream || !seqs.contains($1.seq) }
+        self.unsentOwners = kept.map(\.0)
+        self.unsentEvents = kept.map(\.1)
     }
 
     /// The caller wants what waits to go now: records, and what else waits to be asked for.
@@ -148,5 +180,13 @@ extension PublisherStateMachine {
             self.showTrip(of: id)
                 + self.askSpool(of: id, at: moment) { all ? $0.flush(now: moment.now) : $0.sendNow(now: moment.now) }
         }
+    }
+}
+
+extension SpoolContents.Trackable {
+    /// Changes what is known to be stored of one of its streams.
+    mutating func change(_ stream: StreamID, _ change: (inout SeqSet) -> Void) {
+        guard let place = self.streams.firstIndex(where: { $0.id == stream }) else { return }
+        change(&self.streams[place].stored)
     }
 }

@@ -10,7 +10,7 @@ extension PublisherStateMachine {
                 self.presence.heard(liveness, from: client, isRetained: isRetained, now: moment.now), at: moment)
         }
         guard self.session.heardOwn(liveness, isRetained: isRetained) else { return self.states(reason: nil) }
-        return [self.publish(.liveness(client), MessageCodec.encode(self.session.birth))]
+        return self.sayAlive()
     }
 
     mutating func heard(

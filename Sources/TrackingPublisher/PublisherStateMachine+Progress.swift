@@ -4,7 +4,9 @@ import TrackingCore
 extension PublisherStateMachine {
     /// A trackable begins on this connection: the standing publishers were read, so it can be announced.
     mutating func enter(_ id: TrackableID, at moment: Moment) -> [Action] {
-        guard let asset = self.assets[id], asset.failure == nil, asset.refusal == nil else { return [] }
+        guard let asset = self.assets[id], asset.failure == nil, asset.refusal == nil, self.configuration.isOn else {
+            return []
+        }
         let since = asset.since ?? self.since(for: id, at: moment)
         self.assets[id]?.since = since
         // After an outage the newest position goes at once.
@@ -34,7 +36,9 @@ extension PublisherStateMachine {
         actions += self.state(of: id, reason: nil)
         actions += self.resolutionMayHaveChanged(id)
         // Where a newer one waits it goes out by itself.
-        if let update = self.assets[id]?.lane.again(now: moment.now) { actions += self.send(update, of: id) }
+        if let update = self.assets[id]?.lane.again(now: moment.now) {
+            actions += self.send(update, of: id, at: moment)
+        }
         return actions
     }
 
@@ -62,7 +66,7 @@ extension PublisherStateMachine {
         guard let asset = self.assets[id], self.isOpenForUpdates(asset) else { return [] }
         if let update = self.assets[id]?.lane.next(written: asset.written, now: moment.now) {
             self.assets[id]?.owesUpdate = false
-            actions += self.send(update, of: id)
+            actions += self.send(update, of: id, at: moment)
         }
         if let update = self.assets[id]?.rawLane?.next(now: moment.now),
             let payload = try? LocationCodec.encodeRaw(update)
@@ -72,13 +76,14 @@ extension PublisherStateMachine {
         return actions
     }
 
-    private mutating func send(_ update: LocationUpdate, of id: TrackableID) -> [Action] {
+    private mutating func send(_ update: LocationUpdate, of id: TrackableID, at moment: Moment) -> [Action] {
         do throws(TrackingError) {
             var leftOut = 0
             let payload = try LocationCodec.encode(update, leftOut: &leftOut)
             self.assets[id]?.lane.leftOut(leftOut)
             let seqs = self.assets[id]?.lane.seqsInFlight ?? SeqSet()
             self.assets[id]?.spool.sentLive(seqs)
+            self.lastAttempt = moment.wall
             return [self.publish(.location(id), payload, .update(id))]
         } catch {
             // Only a single point above the limit; it cannot be sent now or ever.
@@ -88,7 +93,7 @@ extension PublisherStateMachine {
     }
 
     private mutating func sendKeptEvents() -> [Action] {
-        guard self.session.isAnnounced, !self.unsentEvents.isEmpty else { return [] }
+        guard self.session.isAnnounced, self.configuration.isOn, !self.unsentEvents.isEmpty else { return [] }
         var actions: [Action] = []
         var kept: [(TrackableID, TrackingEvent)] = []
         let asked = self.sendsByItself ? self.unsentEvents.count : self.eventsAskedFor
@@ -116,7 +121,7 @@ extension PublisherStateMachine {
 
     private mutating func state(of id: TrackableID, reason: TrackingError?) -> [Action] {
         guard let asset = self.assets[id] else { return [] }
-        let isConnected = if case .offline = self.session.phase { false } else { true }
+        let isConnected = if case .offline = self.session.phase { false } else { self.configuration.isOn }
         let state = asset.state(isConnected: isConnected, isAlive: self.session.isLivenessConfirmed)
         guard state != asset.state else { return [] }
         self.assets[id]?.state = state
@@ -131,15 +136,14 @@ extension PublisherStateMachine {
         for id in self.assets.keys where self.assets[id]?.spool.nextDeadline.map({ $0 <= moment.now }) == true {
             actions += self.askSpool(of: id, at: moment) { $0.timerFired(now: moment.now) }
         }
-        if self.session.timerFired(now: moment.now) {
-            actions.append(self.publish(.liveness(self.session.client), MessageCodec.encode(self.session.birth)))
-        }
+        if self.session.timerFired(now: moment.now) { actions += self.sayAlive() }
         actions += self.captureTimersFired(at: moment)
         for timer in self.timers.popExpired(now: moment.now) {
             switch timer {
             case .silence(let id): actions += self.silenceEnded(id, at: moment)
             case .announce(let id): if self.session.isAnnounced { actions += self.announceAgain(id, at: moment) }
             case .retry(let id): actions += self.retry(id, at: moment)
+            case .report: actions += self.reportFailed()
             case .leave: actions += self.leave()
             }
         }
@@ -149,8 +153,7 @@ extension PublisherStateMachine {
     /// Somebody came: liveness, presence, the resolution in force and the last update again.
     private mutating func announceAgain(_ id: TrackableID, at moment: Moment) -> [Action] {
         guard self.assets[id]?.isSending == true else { return [] }
-        return [self.publish(.liveness(self.session.client), MessageCodec.encode(self.session.birth))]
-            + self.announce(id, at: moment)
+        return self.sayAlive() + self.announce(id, at: moment)
     }
 
     private mutating func silenceEnded(_ id: TrackableID, at moment: Moment) -> [Action] {
@@ -162,7 +165,7 @@ extension PublisherStateMachine {
         let wall = self.believedTime(at: moment)
         self.assets[id]?.lane.endSilence(wallClock: wall)
         guard let update = self.assets[id]?.lane.again(now: moment.now) else { return [] }
-        return self.send(update, of: id)
+        return self.send(update, of: id, at: moment)
     }
 
     private mutating func retry(_ id: TrackableID, at moment: Moment) -> [Action] {
@@ -215,13 +218,15 @@ extension PublisherStateMachine {
             for (id, asset) in self.assets where asset.failure == nil && asset.since != nil {
                 actions += self.clear(id)
             }
-            let goodbye = SessionStateMachine.goodbye(
-                session: self.session.session, connection: self.session.connection)
-            actions.append(
-                self.publish(
-                    .liveness(self.session.client),
-                    self.configuration.isClientRandom ? [] : MessageCodec.encode(goodbye)))
+            if self.configuration.isOn { actions.append(self.sayGoodbye()) }
         }
         return actions + [.send([.close(within: patience)])]
+    }
+
+    /// The own liveness is withdrawn.
+    mutating func sayGoodbye() -> Action {
+        let goodbye = SessionStateMachine.goodbye(session: self.session.session, connection: self.session.connection)
+        return self.publish(
+            .liveness(self.session.client), self.configuration.isClientRandom ? [] : MessageCodec.encode(goodbye))
     }
 }

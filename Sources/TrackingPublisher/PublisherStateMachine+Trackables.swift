@@ -15,7 +15,7 @@ extension PublisherStateMachine {
         actions += self.resolutionMayHaveChanged(trackable.id)
         if case .offline = self.session.phase { return actions }
         actions.append(self.subscribe(self.filters(trackable.id), .adding(trackable.id)))
-        return actions
+        return actions + self.listenForCommands(on: [trackable.id])
     }
 
     /// A trackable with what the log holds of it.
@@ -60,15 +60,17 @@ extension PublisherStateMachine {
     mutating func remove(_ id: TrackableID, at moment: Moment) -> [Action] {
         guard let asset = self.assets.removeValue(forKey: id) else { return [] }
         self.logs[id] = SpoolContents.Trackable(streams: asset.spool.contents, current: asset.stream)
+        self.kept[Self.tripKey(id)] = asset.trip.encoded(at: moment)
         self.requests[id] = nil
         self.crowded.remove(id)
         for timer: Timer in [.silence(id), .announce(id), .retry(id)] { self.timers.remove(timer) }
         var actions = self.apply(self.presence.forget(id), at: moment)
         if self.session.isAnnounced {
-            let paths = self.filters(id).map { self.configuration.topicRoot.path($0) }
+            let commands: [TopicFilter] = self.configuration.takesCommands ? [.topic(.command(id))] : []
+            let paths = (self.filters(id) + commands).map { self.configuration.topicRoot.path($0) }
             actions.append(.send([.unsubscribe(paths)]))
             // Of a trackable that another publisher owns, what stands is the other's.
-            if asset.failure == nil { actions += self.clear(id) }
+            if asset.failure == nil, self.configuration.isOn { actions += self.clear(id) }
         } else if asset.failure == nil, asset.since != nil {
             self.unclear.insert(id)
         }
@@ -84,11 +86,15 @@ extension PublisherStateMachine {
 
     /// One fix from the source concerns every trackable that is carried.
     mutating func captured(_ fix: Location, raw: Location, at moment: Moment) -> [Action] {
+        guard self.configuration.isOn else { return [] }
         var fix = fix
         if fix.batteryLevel == nil, let battery = self.battery { fix.batteryLevel = battery / 100 }
         guard let outcome = self.capture?.moved(fix, at: moment) else {
             self.deferralRecorded(fix, at: moment)
-            return Array(self.assets.keys).flatMap { self.captured(fix, shown: fix, raw: raw, of: $0, at: moment) }
+            let actions = Array(self.assets.keys).flatMap {
+                self.captured(fix, shown: fix, raw: raw, of: $0, at: moment)
+            }
+            return actions + self.reported()
         }
         // The fix may have told the time.
         let told = self.trusted(moment)
@@ -96,10 +102,11 @@ extension PublisherStateMachine {
         let actions = self.tell(outcome.happenings, at: told)
         guard let shown = outcome.shown else { return actions }
         let raw = self.capture?.isPaused == true ? nil : self.capture?.zones.hidden(raw)
+        // A fix that was asked for is recorded whatever the filter says.
+        let point = outcome.point ?? (self.reports.isEmpty ? nil : shown)
         return actions
-            + Array(self.assets.keys).flatMap {
-                self.captured(outcome.point, shown: shown, raw: raw, of: $0, at: told)
-            }
+            + Array(self.assets.keys).flatMap { self.captured(point, shown: shown, raw: raw, of: $0, at: told) }
+            + self.reported()
     }
 
     /// - Parameters:
@@ -110,6 +117,8 @@ extension PublisherStateMachine {
         _ point: Location?, shown: Location, raw: Location?, of id: TrackableID, at moment: Moment
     ) -> [Action] {
         var actions: [Action] = []
+        // What failed is final: another publisher records it now, or nobody can.
+        guard self.assets[id]?.failure == nil else { return [] }
         if let next = self.assets[id]?.nextName {
             actions += self.tripChanged(self.assets[id]?.trip.moved(shown, at: moment, next: next), of: id, at: moment)
         }
@@ -127,10 +136,13 @@ extension PublisherStateMachine {
         if let near = self.assets[id]?.proximity.moved(location, now: moment.now) {
             actions += self.reconsider(id, [.nearChanged(near)])
         }
+        self.assets[id]?.lastFix = location
         guard self.configuration.sendsLive else { return actions + [.captured(id, location, .notLive)] }
-        guard let verdict = self.assets[id]?.lane.captured(location, now: moment.now, wallClock: wall) else {
-            return actions
-        }
+        let isAsked = !self.reports.isEmpty
+        guard
+            let verdict = self.assets[id]?.lane.captured(
+                location, isAsked: isAsked, now: moment.now, wallClock: wall)
+        else { return actions }
         return actions + [.captured(id, location, verdict)]
     }
 
@@ -153,7 +165,7 @@ extension PublisherStateMachine {
     }
 
     /// The battery may have sunk below the trackable's threshold.
-    private mutating func tellLowBattery(of id: TrackableID, at moment: Moment) -> [Action] {
+    mutating func tellLowBattery(of id: TrackableID, at moment: Moment) -> [Action] {
         guard let percent = self.battery, self.assets[id]?.lowBattery?.read(percent) == true else { return [] }
         return self.tell(.lowBattery, ["percent": .number(percent)], of: id, at: moment)
     }
@@ -198,9 +210,10 @@ extension PublisherStateMachine {
     }
 
     mutating func sensorMayHaveChanged() -> [Action] {
-        let next = SensorResolution.finest(
+        let inForce = SensorResolution.finest(
             of: self.assets.values.filter { $0.failure == nil }.map(\.funnel.current),
             default: self.configuration.defaultResolution, constant: self.configuration.sensorResolution)
+        let next = self.reports.isEmpty ? inForce : inForce.atOnce
         guard next != self.sensor else { return [] }
         self.sensor = next
         return [.useSensorResolution(next)]
@@ -214,12 +227,7 @@ extension PublisherStateMachine {
         _ kind: TrackingEvent.Kind, _ detail: [String: TrackingEvent.DetailValue] = [:], of id: TrackableID,
         at moment: Moment
     ) -> [Action] {
-        guard let seq = self.assets[id]?.nextSeq(), let asset = self.assets[id] else { return [] }
-        let stamp = self.capture?.stamp(at: moment)
-        let event = TrackingEvent(
-            id: UUIDText.random(using: &self.random), stream: asset.stream, seq: seq,
-            time: stamp?.time ?? moment.wall, kind: kind, detail: (stamp?.detail ?? [:]).merging(detail) { $1 },
-            location: asset.lane.last?.location)
+        guard let event = self.event(kind, detail, of: id, at: moment) else { return [] }
         self.unsentEvents.append(event)
         self.unsentOwners.append(id)
         if self.unsentEvents.count > Self.maximumUnsentEvents {
@@ -227,9 +235,19 @@ extension PublisherStateMachine {
             self.unsentOwners.removeFirst()
             self.eventsAskedFor = max(0, self.eventsAskedFor - 1)
         }
-        let payload = MessageCodec.encode(event)
-        return [.told(id, event)]
-            + self.append(SpoolRecord(seq: seq, time: event.time, kind: .event, payload: payload), of: id)
+        return [.told(id, event)] + self.append(event.record, of: id)
+    }
+
+    /// An event with the next number of its stream; its time is the best that is known, and where that is nothing it says so.
+    mutating func event(
+        _ kind: TrackingEvent.Kind, _ detail: [String: TrackingEvent.DetailValue], of id: TrackableID, at moment: Moment
+    ) -> TrackingEvent? {
+        guard let seq = self.assets[id]?.nextSeq(), let asset = self.assets[id] else { return nil }
+        let stamp = self.capture?.stamp(at: moment)
+        return TrackingEvent(
+            id: UUIDText.random(using: &self.random), stream: asset.stream, seq: seq,
+            time: stamp?.time ?? moment.wall, kind: kind, detail: (stamp?.detail ?? [:]).merging(detail) { $1 },
+            location: asset.lane.last?.location)
     }
 
     /// The tracking begins, or ends in order.
@@ -249,5 +267,12 @@ extension PublisherStateMachine {
     func believedTime(at moment: Moment) -> UnixTime? {
         guard let stamp = self.capture?.stamp(at: moment) else { return moment.wall }
         return stamp.basis == .unset ? nil : stamp.time
+    }
+}
+
+extension TrackingEvent {
+    /// The event as a record of its stream.
+    var record: SpoolRecord {
+        SpoolRecord(seq: self.seq, time: self.time, kind: .event, payload: MessageCodec.encode(self))
     }
 }

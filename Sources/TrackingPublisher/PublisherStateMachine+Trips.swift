@@ -12,7 +12,7 @@ extension PublisherStateMachine {
         }
         do throws(TrackingError) {
             let change = try self.assets[id]?.changeTrip(mode, at: moment, next: next)
-            let answer = change.map { Action.answered(request: request, .success($0.trip)) }
+            let answer = change.map { Action.answered(request: request, .success(.trip($0.trip))) }
             return self.tripChanged(change, of: id, at: moment) + (answer.map { [$0] } ?? [])
         } catch {
             return [.answered(request: request, .failure(error))]
@@ -28,6 +28,7 @@ extension PublisherStateMachine {
         let record = SpoolRecord(
             seq: seq, time: trip.end ?? moment.wall, kind: .trip, tripID: trip.id, payload: MessageCodec.encode(trip))
         self.assets[id]?.unshownTrip = trip
+        if trip.state == .ended { self.assets[id]?.lastTrip = trip }
         var actions = self.append(record, of: id) + self.keepTrip(of: id, at: moment)
         actions.append(.tripChanged(id, trip))
         if let happening = change.happening {
@@ -47,9 +48,9 @@ extension PublisherStateMachine {
 
     /// Shows the newest version once it is written. It has positions, so it is not shown where those do not go out live.
     mutating func showTrip(of id: TrackableID) -> [Action] {
-        guard self.configuration.sendsLive, self.session.isAnnounced, let asset = self.assets[id], asset.isSending,
-            let trip = asset.unshownTrip,
-            trip.seq <= asset.written || trip.stream != asset.stream
+        guard self.configuration.sendsLive, self.session.isAnnounced, let trip = self.assets[id]?.unshownTrip,
+            let asset = self.assets[id],
+            asset.isSending, trip.seq <= asset.written || trip.stream != asset.stream
         else { return [] }
         self.assets[id]?.unshownTrip = nil
         return [self.publish(.trip(id), MessageCodec.encode(trip))]

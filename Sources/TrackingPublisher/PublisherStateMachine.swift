@@ -24,6 +24,16 @@ public struct PublisherStateMachine: Sendable {
         case trip(TrackableID, TripMode?, request: UInt64)
         /// Send what waits in the log: one batch of each trackable, or everything.
         case sendRecords(all: Bool)
+        /// Take one fix and tell it, whatever the resolution in force; answered under this number.
+        case report(request: UInt64)
+        /// Tell how things stand; answered under this number.
+        case snapshot(request: UInt64)
+        /// The caller chose otherwise: what of it may change while it runs comes into force.
+        case configure(PublisherConfiguration)
+        /// A command from the broker was carried out, or was not: this is to be answered.
+        case answer(CommandAnswer, to: ReceivedCommand)
+        /// The caller asks something of the log; answered under this number.
+        case asked(LogRequest, request: UInt64)
         /// Something to tell everyone about, for every trackable.
         case notice(TrackingEvent.Kind, [String: TrackingEvent.DetailValue])
         /// No more is to come: send what waits, take leave and close; not later than `by`, where one is given.
@@ -46,6 +56,38 @@ public struct PublisherStateMachine: Sendable {
         case reopened(SpoolContents.Trackable)
         /// These were let go unsent, to keep to the log's limits.
         case dropped(StreamID, SeqSet)
+        /// These were set aside, and are records of the log again.
+        case returned(StreamID, SeqSet)
+    }
+
+    /// What the caller asks of the log.
+    public enum LogRequest: Hashable, Sendable {
+        /// Send a batch of each trackable, or join the one on its way: answered with `records`.
+        case sendNow
+        /// Send everything that waits: `progressed` now and then, answered with `records`.
+        case flush
+        /// Forget everything that waits: answered with `records`.
+        case purge
+        /// Carry this in place of what is carried: answered with `bound`.
+        case bind(Trackable, unsent: UnsentPoints)
+        /// Tell how sending goes: answered with `sending`.
+        case sending
+    }
+
+    /// What came of a request.
+    public enum Answer: Hashable, Sendable {
+        /// The trip that began or ended.
+        case trip(Trip)
+        /// So many records.
+        case records(Int)
+        /// The trackable is carried.
+        case bound
+        /// How sending goes.
+        case sending(SendingFigures)
+        /// The fix that was asked for was recorded.
+        case reported
+        /// How things stand.
+        case snapshot(PublisherSnapshot)
     }
 
     /// What is asked of the log.
@@ -79,9 +121,19 @@ public struct PublisherStateMachine: Sendable {
         /// Tell the caller: a trip began, went on or ended.
         case tripChanged(TrackableID, Trip)
         /// Tell the caller what came of a request.
-        case answered(request: UInt64, Result<Trip, TrackingError>)
+        case answered(request: UInt64, Result<Answer, TrackingError>)
+        /// Tell the caller how far a request has come.
+        case progressed(request: UInt64, done: Int, total: Int)
+        /// Carry out this command, and tell `answer`.
+        case commanded(ReceivedCommand)
+        /// Tell the operator: no commands come for this trackable, because the broker refuses them.
+        case commandsRefused(TrackableID, TrackingError)
+        /// Keep the log within these limits from now on.
+        case limitsChanged(SpoolLimits)
         /// Tell the operator: records could not be written to the log.
         case logFailed(TrackableID, TrackingError)
+        /// Tell the operator: the broker does not take batches, and why.
+        case recordsRefused(TrackableID, TrackingError)
         /// Tell the caller: a fix was captured, and what became of it.
         case captured(TrackableID, Location, LocationFilter.Verdict)
         /// Tell the caller: a trackable's resolution.
@@ -109,6 +161,8 @@ public struct PublisherStateMachine: Sendable {
         case history(TrackableID)
         case presence(TrackableID)
         case resolution(TrackableID)
+        /// The command topics of these trackables, in this order.
+        case commands([TrackableID])
         case other
     }
 
@@ -116,10 +170,12 @@ public struct PublisherStateMachine: Sendable {
         case silence(TrackableID)
         case announce(TrackableID)
         case retry(TrackableID)
+        /// Nobody waits any longer for the fix that was asked for.
+        case report
         case leave
     }
 
-    let configuration: PublisherConfiguration
+    var configuration: PublisherConfiguration
     let policy: any ResolutionPolicy
     var random: SplitMix64
     var session: SessionStateMachine
@@ -134,8 +190,14 @@ public struct PublisherStateMachine: Sendable {
     /// What the log holds of trackables that are not carried.
     var logs: [TrackableID: SpoolContents.Trackable]
     /// The publisher's own values, as the log kept them.
-    let kept: [String: [UInt8]]
-    var capture: CaptureStateMachine?
+    var kept: [String: [UInt8]]
+    /// Which commands are carried out.
+    var gate: CommandGate
+    /// Who asked for a fix now and has none yet.
+    var reports: [UInt64] = []
+    /// The connection, for those who ask.
+    var link = PublisherSnapshot.Link()
+    @Boxed var capture: CaptureStateMachine?
     var deferral: SendDeferral?
     /// Whether what is deferred goes at the end of this step.
     var isReleaseDue = false
@@ -153,6 +215,11 @@ public struct PublisherStateMachine: Sendable {
     /// The clients whose liveness is listened to.
     var watched: Set<ClientID> = []
     var stop: Stop?
+    /// Who waits until records are sent.
+    var senders: [SendingRequest] = []
+    /// When an update or a batch was last sent, and one acknowledged.
+    var lastAttempt: UnixTime?
+    var lastAcknowledged: UnixTime?
     /// Why the broker refuses this device as a whole; `nil` while it does not, or is being asked again.
     var connectionRefusal: TrackingError?
     private var lastToken: TransportToken = 0
@@ -189,6 +256,7 @@ public struct PublisherStateMachine: Sendable {
         self.configuration = configuration
         self.logs = logs
         self.kept = kept
+        self.gate = CommandGate(keeping: kept[Self.commandsKey])
         self.capture = configuration.capture
         self.deferral = configuration.deferral
         self.policy = policy
@@ -200,19 +268,23 @@ public struct PublisherStateMachine: Sendable {
     /// When `timer` is to happen; `nil` when never.
     public var nextDeadline: MonotonicTime? {
         guard self.stop != .closing else { return nil }
-        let own = [
-            self.session.nextDeadline, self.presence.nextDeadline, self.timers.next, self.capture?.nextDeadline,
-            self.deferral?.nextDeadline,
-        ]
-        let assets = self.assets.values.flatMap { [$0.spool.nextDeadline, $0.trip.nextDeadline] }
-        return (own + assets).compactMap { $0 }.min()
+        var next = MonotonicTime.earlier(self.session.nextDeadline, self.presence.nextDeadline)
+        next = .earlier(next, .earlier(self.timers.next, self.capture?.nextDeadline))
+        next = .earlier(next, self.deferral?.nextDeadline)
+        for asset in self.assets.values {
+            next = .earlier(next, .earlier(asset.spool.nextDeadline, asset.trip.nextDeadline))
+        }
+        for sender in self.senders { next = .earlier(next, sender.nextDeadline) }
+        return next
     }
 
     /// Whether everything captured so far was acknowledged or kept back, on a connection that stands. A trackable that the
     /// broker refuses does not hold up the others.
     public var isReadyForFix: Bool {
-        // Where nothing goes by itself, or not yet, what is in the log is taken care of.
-        if !self.sendsByItself || self.isHolding { return self.assets.values.allSatisfy(\.isWritten) }
+        // Where nothing goes by itself, not yet or not at all, what is in the log is taken care of.
+        if !self.configuration.isOn || !self.sendsByItself || self.isHolding {
+            return self.assets.values.allSatisfy(\.isWritten)
+        }
         let open = self.assets.values.filter { $0.refusal == nil }
         return self.session.isAnnounced && (!open.isEmpty || self.assets.isEmpty)
             && open.allSatisfy { $0.isIdle && ($0.since != nil || $0.failure != nil) }
@@ -227,18 +299,27 @@ public struct PublisherStateMachine: Sendable {
 
     /// Whether there is nothing left to wait for before leaving: what the broker still refuses is given up.
     var isReadyToLeave: Bool {
-        if self.hasFailed { return true }
+        if !self.configuration.isOn { return self.assets.values.allSatisfy(\.isWritten) }
+        if self.hasFailed { return self.isCollisionOver || self.connectionRefusal != nil }
         if self.isReadyForFix { return self.areRecordsOut }
         // Where leave is taken within a time, that is waited for.
         if self.connectionRefusal != nil, self.stop == .finishing(by: nil) { return true }
         return self.session.isAnnounced && self.assets.values.allSatisfy { $0.refusal != nil || $0.failure != nil }
     }
 
+    /// Whether all that another publisher's arrival left is sent: the rest, what was cleared, and the collision itself.
+    private var isCollisionOver: Bool {
+        self.areRecordsOut
+            && self.assets.values.allSatisfy { asset in
+                asset.failure?.code != .takenOver || (asset.isWritten && !asset.spool.owesDeclaration)
+            }
+    }
+
     /// Whether no record is on its way, and none waits that could be.
     var areRecordsOut: Bool {
         !self.sendsByItself
             || self.assets.values.allSatisfy { asset in
-                asset.refusal != nil || asset.failure != nil
+                asset.refusal != nil || (asset.failure != nil && asset.failure?.code != .takenOver)
                     || (asset.spool.isOpen ? asset.spool.isQuiet : asset.spool.unsent <= asset.takenEarly.count)
             }
     }
@@ -273,6 +354,12 @@ public struct PublisherStateMachine: Sendable {
         case .log(let id, let event): actions += self.happened(event, to: id, at: moment)
         case .trip(let id, let mode, let request): actions += self.trip(id, mode, request, at: moment)
         case .sendRecords(let all): actions += self.sendRecords(all: all, at: moment)
+        case .report(let request): actions += self.report(request, at: moment)
+        case .snapshot(let request):
+            actions.append(.answered(request: request, .success(.snapshot(self.snapshot(at: moment)))))
+        case .configure(let configuration): actions += self.configure(configuration, at: moment)
+        case .answer(let answer, let command): actions += self.answer(answer, to: command, at: moment)
+        case .asked(let request, let number): actions += self.asked(request, number, at: moment)
         case .notice(let kind, let detail):
             for id in self.assets.keys { actions += self.tell(kind, detail, of: id, at: moment) }
         case .stop(let deadline): actions += self.stop(by: deadline, at: moment)
@@ -281,6 +368,7 @@ public struct PublisherStateMachine: Sendable {
         actions += self.timersFired(at: moment)
         self.keepDeferral(at: moment)
         actions += self.progress(at: moment)
+        actions += self.answerSenders(at: moment)
         return Self.joined(actions)
     }
 
@@ -298,7 +386,8 @@ public struct PublisherStateMachine: Sendable {
 
     /// Neighbouring commands become one action, so that they reach the connection together.
     private static func joined(_ actions: [Action]) -> [Action] {
-        actions.reduce(into: []) { joined, action in
+        guard actions.count > 1 else { return actions }
+        return actions.reduce(into: []) { joined, action in
             if case .send(let more) = action, case .send(let commands)? = joined.last {
                 joined[joined.count - 1] = .send(commands + more)
             } else {

@@ -1,6 +1,8 @@
 import TrackingCore
 
 /// Everything a publisher knows and decides about one of its trackables, apart from its connection.
+///
+/// What is large is boxed: it is looked at and changed in a dictionary, many times an event.
 struct TrackedAsset: Sendable {
     /// A refusal by the broker's rules: held back until `retryAt`, with growing waits.
     struct Refusal: Hashable, Sendable {
@@ -9,23 +11,27 @@ struct TrackedAsset: Sendable {
         var wait: Duration
     }
 
-    var trackable: Trackable
+    @Boxed var trackable: Trackable
     /// This life of the log.
     private(set) var stream: StreamID
     /// What goes next on the recording lane.
-    var spool: SpoolStateMachine
+    @Boxed var spool: SpoolStateMachine
     /// Records up to here are on disk, or could not be written: only these are sent.
     private(set) var written: UInt64
-    var trip: TripStateMachine
+    @Boxed var trip: TripStateMachine
+    /// The trip that ended last, in this run.
+    @Boxed var lastTrip: Trip? = nil
+    /// The last fix that was recorded.
+    @Boxed var lastFix: Location? = nil
     /// A version of the trip that was not shown yet.
-    var unshownTrip: Trip?
+    @Boxed var unshownTrip: Trip? = nil
     /// Records that the broker took on this connection before the own presence came back on it.
     var takenEarly = SeqSet()
     let rawStream: StreamID
-    var funnel: ResolutionStateMachine
-    var proximity: ProximityStateMachine
-    var lane: LiveLane
-    var rawLane: LiveLane?
+    @Boxed var funnel: ResolutionStateMachine
+    @Boxed var proximity: ProximityStateMachine
+    @Boxed var lane: LiveLane
+    @Boxed var rawLane: LiveLane? = nil
 
     /// What tells a low battery; `nil`: nothing does.
     var lowBattery: LowBatteryDetector?
@@ -40,16 +46,16 @@ struct TrackedAsset: Sendable {
     var since: UnixTime?
     var isPresenceConfirmed = false
     var isUpdateAcknowledged = false
-    var refusal: Refusal?
-    var failure: TrackingError?
+    @Boxed var refusal: Refusal? = nil
+    @Boxed var failure: TrackingError? = nil
     /// As last told to the caller.
     var state = PublisherState.offline
     /// As last published; `nil` when it must be published again.
-    var published: ResolutionInForce?
+    @Boxed var published: ResolutionInForce? = nil
     /// How many publishes of the resolution in force are not answered.
     var resolutionsUnderWay = 0
     /// As last told to the caller.
-    var told: ResolutionInForce?
+    @Boxed var told: ResolutionInForce? = nil
     /// How long the last refusal was waited for; `nil` after an update was acknowledged.
     var lastWait: Duration?
 
@@ -72,7 +78,7 @@ struct TrackedAsset: Sendable {
         self.proximity = ProximityStateMachine(
             destination: trackable.destination, threshold: trackable.constraints?.proximityThreshold)
         var filter = LocationFilter(
-            resolution: self.funnel.current, rule: trackable.filter, maximumSilence: trackable.maximumSilence)
+            resolution: funnel.current, rule: trackable.filter, maximumSilence: trackable.maximumSilence)
         if configuration.deferral != nil { filter.shortestSilence = SendDeferral.maximumWait }
         self.lane = LiveLane(filter: filter)
         self.sendsLive = configuration.sendsLive

@@ -85,7 +85,8 @@ public final class Recorder<Transport: MessageTransport>: Service {
         var alarm = Alarm()
         // Who waits for room: nothing more is read meanwhile, and the broker is held back.
         var held: [CheckedContinuation<Void, Never>] = []
-        for await envelope in self.mailbox.envelopes {
+        var inbox = Inbox(self.mailbox)
+        while let envelope = await inbox.next() {
             for action in machine.happened(envelope.event, at: self.clock.moment) { self.perform(action, &group) }
             if let receipt = envelope.receipt { held.append(receipt) }
             if !machine.isFull {
@@ -103,7 +104,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
         for receipt in held { receipt.resume() }
         let failure = machine.failure
         self.shared.withLock { $0.failure = failure }
-        await self.mailbox.close()
+        inbox.close()
     }
 
     private func perform(_ action: RecorderStateMachine.Action, _ group: inout DiscardingTaskGroup) {

@@ -1,34 +1,47 @@
 /// What waits for one listener: bounded by count and by bytes, and the oldest makes way. The newest is kept, however large.
-package struct BoundedBuffer<Element: Sendable>: Sendable {
-    private struct Entry: Sendable {
-        let element: Element
-        let bytes: Int
+public struct BoundedBuffer<Element: Sendable>: Sendable {
+    @usableFromInline
+    struct Entry: Sendable {
+        @usableFromInline let element: Element
+        @usableFromInline let bytes: Int
+
+        @inlinable
+        init(element: Element, bytes: Int) {
+            self.element = element
+            self.bytes = bytes
+        }
     }
 
     /// `nil` where it was taken out.
-    private var entries: [Entry?] = []
-    private var head = 0
-    private let maximumCount: Int
-    private let maximumBytes: Int
+    @usableFromInline var entries: [Entry?] = []
+    @usableFromInline var head = 0
+    @usableFromInline let maximumCount: Int
+    @usableFromInline let maximumBytes: Int
+
+    @usableFromInline var total = 0
 
     /// How many bytes wait.
-    package private(set) var bytes = 0
+    @inlinable
+    public var bytes: Int { self.total }
 
     /// Makes an empty buffer.
-    package init(count: Int, bytes: Int) {
+    @inlinable
+    public init(count: Int, bytes: Int) {
         self.maximumCount = count
         self.maximumBytes = bytes
     }
 
     /// How many elements wait.
-    package var count: Int { self.entries.count - self.head }
+    @inlinable
+    public var count: Int { self.entries.count - self.head }
 
     /// Adds an element that takes about this many bytes.
     ///
     /// - Returns: How many older ones were dropped for it.
-    package mutating func append(_ element: Element, bytes: Int) -> Int {
+    @inlinable
+    public mutating func append(_ element: Element, bytes: Int) -> Int {
         self.entries.append(Entry(element: element, bytes: bytes))
-        self.bytes += bytes
+        self.total += bytes
         var dropped = 0
         while self.count > 1, self.count > self.maximumCount || self.bytes > self.maximumBytes {
             _ = self.popFirst()
@@ -38,10 +51,11 @@ package struct BoundedBuffer<Element: Sendable>: Sendable {
     }
 
     /// Takes the oldest out; `nil` when there is none.
-    package mutating func popFirst() -> Element? {
+    @inlinable
+    public mutating func popFirst() -> Element? {
         guard self.head < self.entries.count, let entry = self.entries[self.head].take() else { return nil }
         self.head += 1
-        self.bytes -= entry.bytes
+        self.total -= entry.bytes
         if self.head == self.entries.count {
             self.entries.removeAll(keepingCapacity: self.entries.count <= 1_024)
             self.head = 0

@@ -1,31 +1,40 @@
-private import Synchronization
+public import Synchronization
 
 /// One teller, any number of listeners, each with a buffer of its own: a slow listener loses the oldest of its own buffer
-/// and holds nobody up.
-package final class Broadcast<Element: Sendable>: Sendable {
-    private struct Place {
-        weak var listener: Listener<Element>?
+/// and holds nobody up. Inlinable, so that it is compiled for the elements of its users.
+public final class Broadcast<Element: Sendable>: Sendable {
+    @usableFromInline
+    struct Place {
+        @usableFromInline weak var listener: Listener<Element>?
+
+        @inlinable
+        init(listener: Listener<Element>) { self.listener = listener }
     }
 
-    private struct State {
-        var places: [Int: Place] = [:]
-        var next = 0
-        var lost = 0
-        var isFinished = false
+    @usableFromInline
+    struct State {
+        @usableFromInline var places: [Int: Place] = [:]
+        @usableFromInline var next = 0
+        @usableFromInline var lost = 0
+        @usableFromInline var isFinished = false
 
-        var listeners: [Listener<Element>] { self.places.values.compactMap(\.listener) }
+        @inlinable
+        init() {}
+
+        @inlinable var listeners: [Listener<Element>] { self.places.values.compactMap { $0.listener } }
     }
 
-    private let state = Mutex(State())
-    private let buffer: Int
-    private let bytes: Int
-    private let size: @Sendable (Element) -> Int
+    @usableFromInline let state = Mutex(State())
+    @usableFromInline let buffer: Int
+    @usableFromInline let bytes: Int
+    @usableFromInline let size: @Sendable (Element) -> Int
 
     /// - Parameters:
     ///   - buffer: How many elements are kept for a listener that does not keep up.
     ///   - bytes: How many bytes are.
     ///   - size: About how many bytes an element takes; 0 where only their count is bounded.
-    package init(buffer: Int, bytes: Int = .max, size: @escaping @Sendable (Element) -> Int = { _ in 0 }) {
+    @inlinable
+    public init(buffer: Int, bytes: Int = .max, size: @escaping @Sendable (Element) -> Int = { _ in 0 }) {
         self.buffer = buffer
         self.bytes = bytes
         self.size = size
@@ -34,10 +43,11 @@ package final class Broadcast<Element: Sendable>: Sendable {
     deinit { self.finish() }
 
     /// How many elements listeners lost that did not keep up.
-    package var lost: Int { self.state.withLock { $0.lost } }
+    public var lost: Int { self.state.withLock { $0.lost } }
 
     /// A new listener; it hears everything from now on, until its stream is cancelled or let go.
-    package func listen() -> AsyncStream<Element> {
+    @inlinable
+    public func listen() -> AsyncStream<Element> {
         let buffer = BoundedBuffer<Element>(count: self.buffer, bytes: self.bytes)
         let listener = self.state.withLock { state in
             state.next += 1
@@ -52,7 +62,8 @@ package final class Broadcast<Element: Sendable>: Sendable {
     }
 
     /// Tells every listener.
-    package func tell(_ element: Element) {
+    @inlinable
+    public func tell(_ element: Element) {
         let listeners = self.state.withLock { $0.listeners }
         guard !listeners.isEmpty else { return }
         let bytes = self.size(element)
@@ -61,7 +72,7 @@ package final class Broadcast<Element: Sendable>: Sendable {
     }
 
     /// Nothing more will be told.
-    package func finish() {
+    public func finish() {
         let listeners = self.state.withLock { state in
             state.isFinished = true
             return state.listeners
@@ -71,24 +82,32 @@ package final class Broadcast<Element: Sendable>: Sendable {
 }
 
 /// One stream's place in a broadcast; it goes when the stream does.
-private final class Listener<Element: Sendable>: Sendable {
-    private struct State {
-        var buffer: BoundedBuffer<Element>
-        var waiter: CheckedContinuation<Element?, Never>?
-        var isFinished = false
+@usableFromInline
+final class Listener<Element: Sendable>: Sendable {
+    @usableFromInline
+    struct State {
+        @usableFromInline var buffer: BoundedBuffer<Element>
+        @usableFromInline var waiter: CheckedContinuation<Element?, Never>?
+        @usableFromInline var isFinished = false
+
+        @inlinable
+        init(buffer: BoundedBuffer<Element>) { self.buffer = buffer }
     }
 
-    private let state: Mutex<State>
-    private let onEnd: @Sendable () -> Void
+    @usableFromInline let state: Mutex<State>
+    @usableFromInline let onEnd: @Sendable () -> Void
 
+    @inlinable
     init(buffer: BoundedBuffer<Element>, onEnd: @escaping @Sendable () -> Void) {
         self.state = Mutex(State(buffer: buffer))
         self.onEnd = onEnd
     }
 
+    @inlinable
     deinit { self.onEnd() }
 
     /// - Returns: How many older ones were lost.
+    @inlinable
     func tell(_ element: Element, bytes: Int) -> Int {
         let (waiter, lost) = self.state.withLock { state -> (CheckedContinuation<Element?, Never>?, Int) in
             guard !state.isFinished else { return (nil, 0) }
@@ -100,6 +119,7 @@ private final class Listener<Element: Sendable>: Sendable {
     }
 
     /// What was told already is still handed over.
+    @inlinable
     func finish() {
         let waiter = self.state.withLock { state in
             state.isFinished = true
@@ -109,6 +129,7 @@ private final class Listener<Element: Sendable>: Sendable {
     }
 
     /// The next element; `nil` at the end, or when the task is cancelled.
+    @inlinable
     func next() async -> Element? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

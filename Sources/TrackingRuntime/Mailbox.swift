@@ -1,62 +1,174 @@
-package import TrackingCore
+public import Synchronization
+public import TrackingCore
 
 /// The one way into a decider's task: whoever has something to tell posts it, one task takes it out in order.
-package struct Mailbox<Event: Sendable>: Sendable {
+///
+/// What waits is taken out as a whole, so that a decider that is behind is woken once for all of it. Inlinable, so that it is
+/// compiled for the events of its users.
+public final class Mailbox<Event: Sendable>: Sendable {
     /// An event, and who waits until it has been dealt with.
-    package struct Envelope: Sendable {
-        package let event: Event
-        package let receipt: CheckedContinuation<Void, Never>?
+    public struct Envelope: Sendable {
+        /// What happened.
+        public let event: Event
+        /// Whom to tell that it was dealt with.
+        public let receipt: CheckedContinuation<Void, Never>?
+
+        @inlinable
+        init(event: Event, receipt: CheckedContinuation<Void, Never>?) {
+            self.event = event
+            self.receipt = receipt
+        }
     }
 
-    package let envelopes: AsyncStream<Envelope>
-    private let continuation: AsyncStream<Envelope>.Continuation
+    @usableFromInline
+    struct State: Sendable {
+        @usableFromInline var envelopes: [Envelope] = []
+        @usableFromInline var waiter: CheckedContinuation<[Envelope]?, Never>?
+        @usableFromInline var isClosed = false
 
-    package init() {
-        (self.envelopes, self.continuation) = AsyncStream.makeStream(of: Envelope.self)
+        @inlinable
+        init() {}
+
+        /// Whether they were refused, and who is to be handed what, if anybody waits for it.
+        @inlinable
+        mutating func add(
+            _ added: some Collection<Envelope>
+        ) -> (refused: Bool, waiter: CheckedContinuation<[Envelope]?, Never>?, taken: [Envelope]) {
+            guard !self.isClosed else { return (true, nil, []) }
+            self.envelopes.append(contentsOf: added)
+            guard let waiter = self.waiter.take() else { return (false, nil, []) }
+            return (false, waiter, self.takeAll())
+        }
+
+        @inlinable
+        mutating func takeAll() -> [Envelope] {
+            defer { self.envelopes = [] }
+            return self.envelopes
+        }
     }
+
+    @usableFromInline let state = Mutex(State())
+
+    /// Makes an empty one.
+    @inlinable
+    public init() {}
 
     /// Tells the decider; returns at once.
-    package func post(_ event: Event) {
-        self.continuation.yield(Envelope(event: event, receipt: nil))
+    @inlinable
+    public func post(_ event: Event) {
+        self.put(CollectionOfOne(Envelope(event: event, receipt: nil)))
     }
 
     /// Tells the decider and returns when it says so: what keeps a fast teller from filling memory.
-    package func postAndWait(_ event: Event) async {
+    @inlinable
+    public func postAndWait(_ event: Event) async {
         await withCheckedContinuation { receipt in
-            if case .terminated = self.continuation.yield(Envelope(event: event, receipt: receipt)) { receipt.resume() }
+            self.put(CollectionOfOne(Envelope(event: event, receipt: receipt)))
         }
     }
 
     /// Tells the decider a batch, and waits for it now and then and at the end: a fast teller fills no memory, and what others
     /// post meanwhile waits behind ``stride`` events at most.
-    package func postAndWait(_ events: some Collection<Event>) async {
-        for (index, event) in events.enumerated() {
-            if (index + 1) % Self.stride == 0 || index == events.count - 1 {
-                await self.postAndWait(event)
-            } else {
-                self.post(event)
+    @inlinable
+    public func postAndWait<Other>(_ others: [Other], as event: (Other) -> Event) async {
+        var start = 0
+        while start < others.count {
+            let end = min(start + Self.stride, others.count)
+            await withCheckedContinuation { receipt in
+                self.put(
+                    (start..<end).map { index in
+                        Envelope(event: event(others[index]), receipt: index == end - 1 ? receipt : nil)
+                    })
             }
+            start = end
         }
     }
 
     /// How many events of a batch are posted without waiting.
-    package static var stride: Int { 256 }
+    @inlinable
+    public static var stride: Int { 256 }
+
+    /// Everything that waits, in order, once there is something; `nil` once closed, or when the task is cancelled, which closes
+    /// it for what is posted from then on.
+    @inlinable
+    func takeAll() async -> [Envelope]? {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let answer = self.state.withLock { state -> [Envelope]?? in
+                    if !state.envelopes.isEmpty { return state.takeAll() }
+                    if state.isClosed || Task.isCancelled { return .some(nil) }
+                    precondition(state.waiter == nil, "a mailbox is for one task")
+                    state.waiter = continuation
+                    return nil
+                }
+                if let answer { continuation.resume(returning: answer) }
+            }
+        } onCancel: {
+            let waiter = self.state.withLock { state in
+                state.isClosed = true
+                return state.waiter.take()
+            }
+            waiter?.resume(returning: nil)
+        }
+    }
 
     /// Nothing is taken in any more; whoever waits is let go.
-    package func close() async {
-        self.continuation.finish()
-        for await envelope in self.envelopes { envelope.receipt?.resume() }
+    public func close() {
+        let (left, waiter) = self.state.withLock { state in
+            state.isClosed = true
+            return (state.takeAll(), state.waiter.take())
+        }
+        for envelope in left { envelope.receipt?.resume() }
+        waiter?.resume(returning: nil)
+    }
+
+    @inlinable
+    func put(_ envelopes: some Collection<Envelope>) {
+        let (refused, waiter, taken) = self.state.withLock { state in state.add(envelopes) }
+        if refused { for envelope in envelopes { envelope.receipt?.resume() } }
+        waiter?.resume(returning: taken)
+    }
+}
+
+/// The place of a decider at its mailbox.
+public struct Inbox<Event: Sendable>: ~Copyable {
+    @usableFromInline let mailbox: Mailbox<Event>
+    @usableFromInline var taken: ArraySlice<Mailbox<Event>.Envelope> = []
+
+    /// Begins to take out.
+    @inlinable
+    public init(_ mailbox: Mailbox<Event>) { self.mailbox = mailbox }
+
+    /// The next event; `nil` once the mailbox is closed and empty. After ``Mailbox/stride`` events of one batch others on the
+    /// thread have their turn.
+    @inlinable
+    public mutating func next() async -> Mailbox<Event>.Envelope? {
+        if self.taken.isEmpty {
+            guard let envelopes = await self.mailbox.takeAll() else { return nil }
+            self.taken = envelopes[...]
+        } else if self.taken.startIndex % Mailbox<Event>.stride == 0 {
+            await Task.yield()
+        }
+        return self.taken.popFirst()
+    }
+
+    /// Nothing is taken in any more; whoever waits is let go.
+    @inlinable
+    public consuming func close() {
+        self.mailbox.close()
+        for envelope in self.taken { envelope.receipt?.resume() }
     }
 }
 
 /// Posts one event at each deadline of a decider: re-armed after each step, it keeps at most one task asleep a deadline.
-package struct Alarm: Sendable {
+public struct Alarm: Sendable {
     private var armed: MonotonicTime?
 
-    package init() {}
+    /// Nothing is armed yet.
+    public init() {}
 
     /// Returns the deadline to sleep for, when there is none asleep that comes early enough.
-    package mutating func arm(_ deadline: MonotonicTime?, now: MonotonicTime) -> MonotonicTime? {
+    public mutating func arm(_ deadline: MonotonicTime?, now: MonotonicTime) -> MonotonicTime? {
         if let armed = self.armed, armed <= now { self.armed = nil }
         guard let deadline, self.armed.map({ deadline < $0 }) ?? true else { return nil }
         self.armed = deadline

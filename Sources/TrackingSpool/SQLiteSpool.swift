@@ -116,6 +116,15 @@ public final class SQLiteSpool: SpoolStorage {
         }
     }
 
+    /// See ``SpoolStorage/waiting(after:through:maximumCount:)``.
+    public func waiting(
+        after place: Int64, through last: Int64, maximumCount: Int
+    ) async throws(TrackingError) -> [WaitingRecord] {
+        try await self.performOpen(.alone) { file, db in
+            try file.waiting(after: place, through: last, maximumCount: maximumCount, db)
+        }
+    }
+
     /// See ``SpoolStorage/quarantine(_:of:reason:)``.
     public func quarantine(_ seq: UInt64, of stream: StreamID, reason: String) async throws(TrackingError) {
         try await self.performOpen(.write(count: 1, isDurable: true)) { file, db in

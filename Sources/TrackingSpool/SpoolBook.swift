@@ -29,6 +29,8 @@ struct SpoolBook {
     var nextVersion: Int64 = 1
     /// How many records are set aside.
     var quarantined = 0
+    /// How many records were let go to keep to limits, in the life of the log.
+    var dropped = 0
 
     var count: Int { self.streams.reduce(0) { $0 + $1.stored.count } }
     var bytes: Int { self.streams.reduce(0) { $0 + $1.bytes } }
@@ -101,5 +103,18 @@ struct SpoolBook {
             if !stream.isEnded { trackables[stream.trackable]?.current = stream.id }
         }
         return trackables
+    }
+}
+
+/// How many records were let go is a small value of the log's own.
+extension SpoolBook {
+    static let droppedName = "dropped"
+
+    static func dropped(_ value: [UInt8]?) -> Int { Int(String(decoding: value ?? [], as: UTF8.self)) ?? 0 }
+
+    /// The value for the file.
+    mutating func droppedValue() -> StoredValue {
+        defer { self.nextVersion += 1 }
+        return StoredValue(name: Self.droppedName, value: Array("\(self.dropped)".utf8), version: self.nextVersion)
     }
 }

@@ -127,11 +127,8 @@ extension SpoolFile {
     }
 
     func forget(_ id: StreamID, _ db: Database) throws {
-        guard let stream = self.book[id] else { return }
-        for sql in [
-            "DELETE FROM record WHERE stream = ?", "DELETE FROM stream WHERE number = ?",
-            "DELETE FROM stream_copy WHERE number = ?",
-        ] {
+        guard let stream = self.book[id], stream.stored.isEmpty else { return }
+        for sql in ["DELETE FROM stream WHERE number = ?", "DELETE FROM stream_copy WHERE number = ?"] {
             let statement = try DirectStatement(sql, in: db)
             statement.bind(stream.number, 1)
             try statement.run()
@@ -185,14 +182,71 @@ extension SpoolFile {
             self.book.removed(seqs, of: stream.id, bytes: own.reduce(0) { $0 + $1.size })
             parts.append(SpoolPart(trackable: stream.trackable, stream: stream.id, seqs: seqs))
         }
+        self.book.dropped += rows.count
+        try self.set(self.book.droppedValue(), db)
         return parts
     }
 
     func summary(_ db: Database) throws -> SpoolSummary {
-        let oldest = try Double.fetchOne(db, sql: "SELECT time FROM record ORDER BY place LIMIT 1")
-        return SpoolSummary(
-            count: self.book.count, bytes: self.book.bytes, oldest: oldest.map { UnixTime($0) },
-            quarantined: self.book.quarantined)
+        var summary = SpoolSummary(
+            dropped: self.book.dropped, quarantined: self.book.quarantined, lastPlace: self.book.nextPlace - 1)
+        let rare = try self.countRareKinds(db)
+        var oldest: [TrackableID: (place: Int64, time: UnixTime)] = [:]
+        for stream in self.book.streams {
+            guard let first = try self.first(of: stream, db) else { continue }
+            let (trips, events) = (rare[stream.number]?[.trip] ?? 0, rare[stream.number]?[.event] ?? 0)
+            summary.trackables[stream.trackable, default: SpoolAmount()].add(
+                SpoolAmount(
+                    points: max(0, stream.stored.count - trips - events), trips: trips, events: events,
+                    bytes: stream.bytes))
+            if first.place < oldest[stream.trackable]?.place ?? .max { oldest[stream.trackable] = first }
+        }
+        for (id, first) in oldest { summary.trackables[id]?.oldest = first.time }
+        return summary
+    }
+
+    /// How many trips and events each stream has, by its number.
+    private func countRareKinds(_ db: Database) throws -> [Int64: [SpoolRecord.Kind: Int]] {
+        let statement = try DirectStatement(
+            "SELECT stream, kind, count(*) FROM record WHERE kind > 0 GROUP BY stream, kind", in: db)
+        defer { statement.reset() }
+        var counts: [Int64: [SpoolRecord.Kind: Int]] = [:]
+        while try statement.step() {
+            guard let kind = UInt8(exactly: statement.integer(1)).flatMap(SpoolRecord.Kind.init) else { continue }
+            counts[statement.integer(0), default: [:]][kind] = Int(clamping: statement.integer(2))
+        }
+        return counts
+    }
+
+    /// Where the first record of a stream is, and its time; `nil` when it has none.
+    private func first(of stream: SpoolBook.Stream, _ db: Database) throws -> (place: Int64, time: UnixTime)? {
+        guard let seq = stream.stored.first else { return nil }
+        let statement = try DirectStatement("SELECT place, time FROM record WHERE stream = ? AND seq = ?", in: db)
+        defer { statement.reset() }
+        statement.bind(stream.number, 1)
+        statement.bind(Int64(clamping: seq), 2)
+        return try statement.step() ? (statement.integer(0), UnixTime(statement.number(1))) : nil
+    }
+
+    /// Those between two places whose rows are whole.
+    func waiting(after place: Int64, through last: Int64, maximumCount: Int, _ db: Database) throws -> [WaitingRecord] {
+        let statement = try DirectStatement(
+            """
+            SELECT place, stream, seq, time, kind, trip, payload, checksum FROM record \
+            WHERE place > ? AND place <= ? ORDER BY place
+            """, in: db)
+        defer { statement.reset() }
+        statement.bind(place, 1)
+        statement.bind(last, 2)
+        var rows: [WaitingRecord] = []
+        while rows.count < maximumCount, try statement.step() {
+            guard let stream = self.book.stream(number: statement.integer(1)),
+                let record = Self.record(statement, from: 2, of: stream.id)
+            else { continue }
+            let entry = SpoolEntry(record, of: stream.trackable, in: stream.id)
+            rows.append(WaitingRecord(place: statement.integer(0), entry: entry))
+        }
+        return rows
     }
 }
 

@@ -239,6 +239,7 @@ extension SpoolFile {
                     version: statement.integer(2))
                 guard value.checksum == statement.integer(3) else { throw SpoolDamage(reason: "a value is damaged") }
                 state[value.name] = value.value
+                if value.name == SpoolBook.droppedName { self.book.dropped = SpoolBook.dropped(value.value) }
                 self.book.nextVersion = max(self.book.nextVersion, value.version + 1)
             }
             return state

@@ -82,6 +82,7 @@ struct SpoolOpening {
         try self.remove(self.draft + ".reserve")
         try FileManager.default.moveItem(atPath: self.draft, toPath: self.next)
         report.path = try self.setAside()
+        (report.keptFiles, report.keptBytes) = self.kept
         try self.finishSalvage()
         return report
     }
@@ -102,6 +103,15 @@ struct SpoolOpening {
             try FileManager.default.moveItem(atPath: self.path + "-wal", toPath: aside + "-wal")
         }
         return aside
+    }
+
+    /// How many files were set aside so far, and how many bytes they have.
+    private var kept: (files: Int, bytes: Int) {
+        let url = URL(filePath: self.path)
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: url.deletingLastPathComponent().path())) ?? []
+        let paths = names.filter { $0.hasPrefix(url.lastPathComponent + ".damaged-") }
+            .map { url.deletingLastPathComponent().appending(path: $0).path() }
+        return (paths.count, paths.reduce(0) { $0 + LogRows.size(of: $1) })
     }
 
     /// Puts a log that was made anew in the place of the one that was set aside.

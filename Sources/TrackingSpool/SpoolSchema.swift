@@ -23,6 +23,8 @@ enum SpoolSchema {
         checksum INTEGER NOT NULL) STRICT
         """,
         "CREATE INDEX record_order ON record (stream, seq, size)",
+        // Points are many: only what is no point is counted by its kind.
+        "CREATE INDEX record_rare ON record (stream, kind) WHERE kind > 0",
         """
         CREATE TABLE quarantine (place INTEGER PRIMARY KEY, trackable TEXT NOT NULL, stream TEXT NOT NULL, \
         seq INTEGER NOT NULL, time REAL NOT NULL, kind INTEGER NOT NULL, trip TEXT, payload BLOB NOT NULL, \

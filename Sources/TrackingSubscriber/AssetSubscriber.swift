@@ -115,14 +115,22 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     ///
     /// - Throws: `takenOver` when another program uses the client id.
     public func run() async throws {
+        await withTaskExecutorPreference(self.transport.executor) { await self.work() }
+        self.told.finish()
+        if let failure = self.shared.withLock({ $0.failure }) { throw failure }
+    }
+
+    /// Everything here is short and never waits for more than the next event: it runs where the transport wants it.
+    @concurrent
+    private func work() async {
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.transport.run() }
                 group.addTask {
                     for await events in self.transport.events {
-                        await self.mailbox.postAndWait(events.lazy.map { .transport($0) })
+                        await self.mailbox.postAndWait(events) { .transport($0) }
                     }
-                    await self.mailbox.close()
+                    self.mailbox.close()
                 }
                 await self.decide(&group)
                 group.cancelAll()
@@ -130,8 +138,6 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         } onGracefulShutdown: {
             self.finish()
         }
-        self.told.finish()
-        if let failure = self.shared.withLock({ $0.failure }) { throw failure }
     }
 
     /// The machine is a local variable: nobody else can touch it.
@@ -139,7 +145,8 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         var machine = SubscriberStateMachine(
             configuration: self.configuration, seed: UInt64.random(in: .min ... .max))
         var alarm = Alarm()
-        for await envelope in self.mailbox.envelopes {
+        var inbox = Inbox(self.mailbox)
+        while let envelope = await inbox.next() {
             let moment = self.clock.moment
             for action in machine.happened(envelope.event, at: moment) { self.perform(action, machine) }
             envelope.receipt?.resume()
@@ -151,7 +158,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
                 }
             }
         }
-        await self.mailbox.close()
+        inbox.close()
     }
 
     private func perform(_ action: SubscriberStateMachine.Action, _ machine: borrowing SubscriberStateMachine) {

@@ -42,7 +42,7 @@ extension SubscriberStateMachine {
         case .event(let id):
             guard let payload else { return [] }
             return self.happened(try MessageCodec.decodeEvent(payload), to: id, at: moment)
-        case .history, .subscriber, .request, .ack, .command:
+        case .history, .subscriber, .request, .ack, .command, .answer:
             return []
         }
     }
@@ -81,7 +81,7 @@ extension SubscriberStateMachine {
     private mutating func moved(
         _ id: TrackableID, _ update: LocationUpdate, _ isRetained: Bool, at moment: Moment
     ) -> [Action] {
-        guard let asset = self.assets[id], asset.isOfOwner(update.location.stream) else { return [] }
+        guard self.assets[id]?.isOfOwner(update.location.stream) == true else { return [] }
         if !isRetained { self.assets[id]?.heardFrom(now: moment.now, wall: moment.wall) }
         let verdict = self.assets[id]?.order.consider(update) ?? .duplicate
         let skipped = self.assets[id]?.order.newSkipped(update) ?? []
@@ -107,7 +107,7 @@ extension SubscriberStateMachine {
     private mutating func resolved(
         _ id: TrackableID, _ resolution: ResolutionInForce?, at moment: Moment
     ) -> [Action] {
-        guard let asset = self.assets[id], asset.resolution != resolution else { return [] }
+        guard self.assets[id] != nil, self.assets[id]?.resolution != resolution else { return [] }
         self.assets[id]?.resolution = resolution
         self.expect(id)
         return [.tell(.resolution(id, resolution))]

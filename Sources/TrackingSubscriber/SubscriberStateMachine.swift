@@ -82,7 +82,7 @@ public struct SubscriberStateMachine: Sendable {
     /// When `timer` is to happen; `nil` when never.
     public var nextDeadline: MonotonicTime? {
         guard !self.isStopping else { return nil }
-        return [self.session.nextDeadline, self.presence.nextDeadline, self.timers.next].compactMap { $0 }.min()
+        return .earlier(.earlier(self.session.nextDeadline, self.presence.nextDeadline), self.timers.next)
     }
 
     /// Whether the connection was closed for good: nothing will happen any more.
@@ -103,7 +103,7 @@ public struct SubscriberStateMachine: Sendable {
         }
         var actions: [Action] = []
         switch event {
-        case .transport(let event): actions += self.happened(event, at: moment)
+        case .transport(let event): actions = self.happened(event, at: moment)
         case .watch(let id, let request): actions += self.watch(id, request, at: moment)
         case .unwatch(let id): actions += self.unwatch(id)
         case .request(let id, let resolution): actions += self.ask(id, resolution)

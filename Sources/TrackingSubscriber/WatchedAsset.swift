@@ -4,11 +4,11 @@ import TrackingCore
 struct WatchedAsset: Sendable {
     let id: TrackableID
     var request: Resolution?
-    var order = UpdateOrder()
-    var rawOrder = UpdateOrder()
+    @Boxed var order = UpdateOrder()
+    @Boxed var rawOrder = UpdateOrder()
     /// Of the publishers present, the one with the latest `since`; a tie goes to the greater session.
-    var owner: Member?
-    var resolution: ResolutionInForce?
+    @Boxed var owner: Member? = nil
+    @Boxed var resolution: ResolutionInForce? = nil
     /// The last arrival that was not the broker's kept copy, or the moment it came online.
     var lastSign: MonotonicTime?
     var lastArrival: MonotonicTime?

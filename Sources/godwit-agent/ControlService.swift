@@ -47,28 +47,37 @@ struct ControlService: Sendable {
 
     /// Runs until cancelled; the service manager hears then that the agent is about to end.
     ///
+    /// - Parameter listening: Told once commands are taken, or it is certain that none will be.
     /// - Throws: `invalidConfiguration` where the socket that the user named cannot be used. Without one that is named,
     ///   the agent does its work without a socket.
-    func run() async throws {
+    func run(listening: @escaping @Sendable () -> Void = {}) async throws {
         defer { self.notifier?.stopping() }
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await self.listen() }
+            group.addTask { try await self.listen(listening) }
             group.addTask { await self.writeMetrics() }
             group.addTask { await self.notifier?.keepAlive { _ = await self.control.status() } }
             try await group.waitForAll()
         }
     }
 
-    private func listen() async throws(TrackingError) {
+    private func listen(_ listening: @escaping @Sendable () -> Void) async throws(TrackingError) {
         let dispatcher = ControlDispatcher(self.control)
         let path = self.socket ?? ControlSocket.standardPath(environment: self.environment)
         let server = ControlServer(path: path) { await dispatcher.answer($0, say: $1) }
         do throws(TrackingError) {
-            try await server.run { self.notifier?.ready() }
+            try await server.run {
+                self.notifier?.ready()
+                listening()
+            }
         } catch {
             guard self.socket == nil else { throw error }
             self.logger.warning("no controls", metadata: ["reason": "\(error)"])
             self.notifier?.ready()
+            listening()
+            // Without a socket there is still an end to be told.
+            let (nothing, sender) = AsyncStream.makeStream(of: Never.self)
+            for await _ in nothing {}
+            sender.finish()
         }
     }
 

@@ -1,5 +1,6 @@
 import GodwitOptions
 import Logging
+import TrackingControl
 import TrackingCore
 import TrackingMQTT
 import TrackingPublisher
@@ -7,6 +8,9 @@ import TrackingPublisher
 /// Joins the publisher with the device's sources and battery, and ends them together.
 struct Device: Sendable {
     let publisher: AssetPublisher<MQTTTransport>
+    /// Who the publisher is to the broker.
+    let identity: Identity
+    let power: Power
     let sources: SourceRunner
     /// Whether a recording is read faster than it was made: nothing of it may be passed over.
     let isBulkRead: Bool
@@ -19,50 +23,59 @@ struct Device: Sendable {
 
     private let logger = Logger(label: "godwit.agent")
 
-    init(
-        publisher: AssetPublisher<MQTTTransport>, sources: SourceRunner, isBulkRead: Bool,
-        battery: (any BatterySource)?, failsFast: Bool, wireless: WirelessNetwork?,
-        notifier: Notifier?
-    ) {
+    /// A device as the options say.
+    ///
+    /// - Throws: What the rules of sources and batteries say.
+    init(publisher: AssetPublisher<MQTTTransport>, identity: Identity, power: Power, run: Run) throws {
         self.publisher = publisher
-        self.sources = sources
-        self.isBulkRead = isBulkRead
-        self.battery = battery
-        self.failsFast = failsFast
-        self.wireless = wireless
-        self.notifier = notifier
+        self.identity = identity
+        self.power = power
+        let pace = try ReplayPace.parse(run.speed)
+        self.sources = SourceRunner(try run.source.map { try SourceSpecification.parse($0).makeSource(pace: pace) })
+        self.isBulkRead = pace == .maximum
+        self.battery = try BatterySpecification.parse(run.battery).makeSource()
+        self.failsFast = run.broker.failFast
+        self.wireless = run.capture.wifi ? WirelessNetwork() : nil
+        self.notifier = run.notify.map { Notifier($0) }
     }
 
-    /// Runs until the source ends, a signal comes, or going on makes no sense; then the program that is told events is given
-    /// a little more time.
+    private enum Part { case told, waited }
+
+    /// Runs until the source ends, a shutdown is asked for, or going on makes no sense; then the program that is told events
+    /// is given a little more time.
     ///
     /// - Throws: What ended it, where that is not an orderly end.
-    func run() async throws {
+    func run(_ dispatcher: ControlDispatcher) async throws {
         let ending = Ending()
         // Listening begins before anything runs, so that nothing is missed.
         let events = self.notifier.map { _ in self.publisher.trackingEvents }
-        await withTaskGroup(of: Void.self) { group in
-            if let notifier, let events {
-                group.addTask { await notifier.run(events) { self.publisher.lostTrackingEvents } }
+        await withTaskGroup(of: Part.self) { group in
+            guard let notifier = self.notifier, let events else { return await self.track(dispatcher, ending) }
+            group.addTask {
+                await notifier.run(events) { self.publisher.lostTrackingEvents }
+                return .told
             }
-            await self.track(ending)
-            guard self.notifier != nil else { return }
-            group.addTask { try? await Task.sleep(for: Notifier.farewell) }
-            await group.next()
-            group.cancelAll()
+            await self.track(dispatcher, ending)
+            group.addTask {
+                try? await Task.sleep(for: Notifier.farewell)
+                return .waited
+            }
+            let first = await group.next()
+            // What is left is counted, for which its task must not be cancelled.
+            if first == .waited { notifier.leave() } else { group.cancelAll() }
         }
         if let error = ending.error { throw error }
     }
 
-    private func track(_ ending: Ending) async {
+    private func track(_ dispatcher: ControlDispatcher, _ ending: Ending) async {
         let connections = self.publisher.connectionChanges
         let resolutions = self.publisher.sensorResolutions
         let states = self.publisher.states
+        let commands = self.publisher.commands
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
-                do throws(TrackingError) {
-                    try await self.readSources()
-                    self.publisher.finish()
+                do {
+                    if try await self.readWhileOn() { self.publisher.finish() }
                 } catch {
                     ending.note(error)
                     self.publisher.finish(within: .seconds(5))
@@ -76,9 +89,31 @@ struct Device: Sendable {
                 self.publisher.finish(within: .zero)
             }
             group.addTask { await self.watch(states, ending) }
-            do { try await Program.run(self.publisher) } catch { ending.note(error) }
+            group.addTask { await RemoteCommands(self.publisher, dispatcher).run(commands) }
+            do { try await self.publisher.run() } catch { ending.note(error) }
             group.cancelAll()
         }
+    }
+
+    /// Reads the sources whenever the agent is on, until they end by themselves: then, and only then, the answer is `true`.
+    private func readWhileOn() async throws -> Bool {
+        while !Task.isCancelled {
+            await self.power.wait(untilOn: true)
+            let haveEnded = try await withThrowingTaskGroup(of: Bool.self) { group in
+                group.addTask {
+                    try await self.readSources()
+                    return !Task.isCancelled
+                }
+                group.addTask {
+                    await self.power.wait(untilOn: false)
+                    return false
+                }
+                defer { group.cancelAll() }
+                return try await group.next() ?? false
+            }
+            if haveEnded { return true }
+        }
+        return false
     }
 
     private func readSources() async throws(TrackingError) {
@@ -151,7 +186,10 @@ struct Device: Sendable {
                 ending.note(reason)
                 self.publisher.finish(within: .zero)
             }
-            if last.values.allSatisfy({ $0 == .failed }) { self.publisher.finish(within: .seconds(2)) }
+            last = last.filter { self.publisher.state(of: $0.key) != nil }
+            // What another publisher's arrival left unsent is sent first, however long that takes.
+            let limit: Duration? = change.reason?.code == .takenOver ? nil : .seconds(2)
+            if !last.isEmpty, last.values.allSatisfy({ $0 == .failed }) { self.publisher.finish(within: limit) }
         }
     }
 }

@@ -105,8 +105,20 @@ struct RecordingOptions: ParsableArguments {
     /// - Throws: `inputUnreadable` when its folder cannot be made.
     func storage(for trackables: [Trackable]) throws -> any SpoolStorage {
         if self.spool == "memory" { return InMemorySpool() }
-        let path = try self.spool ?? StateFolder.path(for: "\(trackables.first?.id.topicLevel ?? "agent").sqlite")
-        return SQLiteSpool(path: path, durability: self.durability == .full ? .full : .normal)
+        return SQLiteSpool(
+            path: try self.path(for: trackables), durability: self.durability == .full ? .full : .normal)
+    }
+
+    /// Where the agent keeps what was changed while it ran: beside the log, or where that would be.
+    ///
+    /// - Throws: `inputUnreadable` when the folder cannot be made.
+    func settingsPath(for trackables: [Trackable]) throws(TrackingError) -> String {
+        try self.path(for: trackables) + ".settings"
+    }
+
+    private func path(for trackables: [Trackable]) throws(TrackingError) -> String {
+        if let spool = self.spool, spool != "memory" { return spool }
+        return try StateFolder.path(for: "\(trackables.first?.id.topicLevel ?? "agent").sqlite")
     }
 }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import FoundationEssentials
 import GodwitOptions
 import Logging
 import TrackingCore
@@ -23,6 +24,8 @@ struct Run: AsyncParsableCommand {
     @OptionGroup var recording: RecordingOptions
 
     @OptionGroup var capture: CaptureOptions
+
+    @OptionGroup var controls: ControlOptions
 
     @Option(
         help: ArgumentHelp(
@@ -72,7 +75,16 @@ struct Run: AsyncParsableCommand {
 
     func run() async throws {
         Program.startLogging(Logger.Level(rawValue: self.broker.logLevel) ?? .warning)
-        let identity = try self.broker.identity()
+        let given = try LayeredArguments.values(
+            Array(CommandLine.arguments.dropFirst()), environment: ProcessInfo.processInfo.environment,
+            for: GodwitAgent.self)
+        try await Program.run(try RunningAgent(given: given))
+    }
+
+    /// The publisher's configuration.
+    ///
+    /// - Throws: What the rules of its parts say.
+    func configuration(for identity: Identity) throws -> PublisherConfiguration {
         var configuration = PublisherConfiguration(client: identity.client, session: identity.session)
         configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
         configuration.defaultResolution = try self.capture.resolution(given: self.defaultResolution)
@@ -83,35 +95,23 @@ struct Run: AsyncParsableCommand {
         configuration.lowBattery = try self.capture.lowBatteryDetector
         configuration.sensorResolution = self.sensorResolution
         configuration.sendsRawLocations = self.raw
+        configuration.takesCommands = self.controls.allowCommands
         configuration.isClientRandom = identity.isRandom
         try self.recording.apply(to: &configuration)
-        let carried = try self.carried()
-        let publisher = AssetPublisher(
-            configuration: configuration, transport: try self.broker.transport(for: configuration),
-            spool: try self.recording.storage(for: carried))
-        for trackable in carried { publisher.add(trackable) }
-        let pace = try ReplayPace.parse(self.speed)
-        let sources = try self.source.map { try SourceSpecification.parse($0).makeSource(pace: pace) }
-        let device = Device(
-            publisher: publisher, sources: SourceRunner(sources), isBulkRead: pace == .maximum,
-            battery: try BatterySpecification.parse(self.battery).makeSource(),
-            failsFast: self.broker.failFast, wireless: self.capture.wifi ? WirelessNetwork() : nil,
-            notifier: self.notify.map { Notifier($0) })
-        try await device.run()
+        return configuration
     }
 
-    /// What is carried, from flags or from the file.
-    private func carried() throws -> [Trackable] {
-        let file = try self.broker.configurationFile.map { try ConfigurationFile(path: $0) }
-        return try self.trackables.settings(file: file).map { id, settings in
-            var trackable = Trackable(id)
-            trackable.destination = settings.destination
-            trackable.constraints = try settings.constraints(
-                default: try self.capture.resolution(given: self.defaultResolution))
-            trackable.floor = settings.floor
-            trackable.filter = settings.filter
-            trackable.maximumSilence = try settings.silence()
-            return trackable
-        }
+    /// A trackable with these settings.
+    ///
+    /// - Throws: `ValidationError` that says which range was left.
+    func trackable(_ id: TrackableID, _ settings: TrackableSettings) throws -> Trackable {
+        var trackable = Trackable(id)
+        trackable.destination = settings.destination
+        trackable.constraints = try settings.constraints(
+            default: try self.capture.resolution(given: self.defaultResolution))
+        trackable.floor = settings.floor
+        trackable.filter = settings.filter
+        trackable.maximumSilence = try settings.silence()
+        return trackable
     }
 }

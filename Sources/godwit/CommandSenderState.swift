@@ -51,7 +51,7 @@ struct CommandSenderState {
 
     /// The filters that answers come by, two a trackable.
     private var filters: [String] {
-        self.commands.flatMap { [self.root.path(.event($0.id)), self.root.answers(of: $0.id, to: self.client)] }
+        self.commands.flatMap { [self.root.path(.event($0.id)), self.root.path(.answer($0.id, self.client))] }
     }
 
     /// A connection stands: answers are asked for before anything is sent, anew on each.
@@ -70,7 +70,7 @@ struct CommandSenderState {
             guard let payload = try? CommandCodec.encode(entry.command) else { return nil }
             var properties = MessageProperties()
             properties.contentType = "application/json"
-            properties.responseTopic = self.root.answers(of: entry.id, to: self.client)
+            properties.responseTopic = self.root.path(.answer(entry.id, self.client))
             properties.correlationData = Array(entry.command.id.utf8)
             return OutgoingMessage(
                 topic: self.root.path(.command(entry.id)), payload: payload, isRetained: false, properties: properties)

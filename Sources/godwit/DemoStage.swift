@@ -67,7 +67,8 @@ final class DemoStage: Sendable {
                 "file:\(self.folder.appending(path: "battery").path())", "--battery-threshold", "20",
                 "--low-battery-multiplier", "5", "--resolution-far", "BALANCED/30000/0", "--resolution-far-watched",
                 "BALANCED/10000/0", "--resolution-near", "BALANCED/10000/0", "--resolution-near-watched", "HIGH/500/0",
-                "--log-level", "info", "--spool", self.folder.appending(path: "spool.sqlite").path(),
+                "--log-level", "info", "--spool", self.folder.appending(path: "spool.sqlite").path(), "--socket",
+                self.folder.appending(path: "agent.sock").path(),
             ], output: log)
     }
 

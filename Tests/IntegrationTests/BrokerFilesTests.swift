@@ -41,6 +41,8 @@ import TrackingMQTT
         ("van/ack/dev", [], ["dev", "eye", "rec"]),
         ("van/ack/eye", [], ["dev", "eye", "rec"]),
         ("van/command", ["boss"], ["dev", "eye", "rec"]),
+        ("van/command/boss", ["dev"], ["boss", "eye", "rec"]),
+        ("van/command/nobody", ["dev"], ["eye", "rec"]),
         ("van/reserved", [], ["eye", "rec"]),
         ("car", ["dev2"], ["rec"]),
         ("car/publisher/dev", [], ["dev2", "rec"]),

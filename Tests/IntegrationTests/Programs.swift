@@ -58,7 +58,11 @@ final class RunningProgram: Sendable {
         }
         self.process = try ChildProcess(
             executable.path(), arguments,
-            environment: inherited.merging(["XDG_STATE_HOME": self.folder.path()]) { $1 }.merging(environment) { $1 },
+            environment: inherited.merging([
+                "XDG_STATE_HOME": self.folder.path(), "XDG_RUNTIME_DIR": self.folder.path(),
+            ]) {
+                $1
+            }.merging(environment) { $1 },
             input: input,
             output: terminal ?? self.folder.appending(path: "out").path(),
             errors: errors ?? self.folder.appending(path: "err").path())

@@ -9,6 +9,7 @@ import TrackingCore
         return [
             .location(id), .raw(id), .history(id), .publisher(id, client), .subscriber(id, client),
             .request(id, client), .resolution(id), .trip(id), .event(id), .ack(id, client), .command(id),
+            .answer(id, client),
             .liveness(client),
         ]
     }()

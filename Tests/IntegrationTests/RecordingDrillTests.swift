@@ -2,6 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 import TrackingCore
+import TrackingSpool
 import TrackingTesting
 
 /// Nothing recorded is lost, whoever is killed: the built agent, real Mosquitto, and a recorder that counts.
@@ -15,7 +16,8 @@ import TrackingTesting
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-drill-\(UUID().uuidString)")
         let broker: MosquittoProcess
 
-        init(fixes: Int) async throws {
+        /// - Parameter isPersistent: Whether the broker keeps what it has on disk.
+        init(fixes: Int, isPersistent: Bool = false) async throws {
             try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
             let lines = (0..<fixes).map { index in
                 let (latitude, longitude) = (52.0 + Double(index) * 1e-4, -8.5 + Double(index % 7) * 1e-5)
@@ -25,10 +27,21 @@ import TrackingTesting
             }
             try lines.joined(separator: "\n").write(
                 to: self.folder.appending(path: "drive.jsonl"), atomically: true, encoding: .utf8)
-            self.broker = try await MosquittoProcess.start()
+            self.broker = try await isPersistent ? MosquittoProcess.startPersistent() : MosquittoProcess.start()
         }
 
         deinit { try? FileManager.default.removeItem(at: self.folder) }
+
+        /// The agents' log.
+        var spool: String { self.folder.appending(path: "spool.sqlite").path() }
+
+        /// The streams in the log of an agent that has ended.
+        func streamsHeld() async throws -> Set<StreamID> {
+            let log = SQLiteSpool(path: self.spool)
+            let held = try await log.open(now: UnixTime(0)).trackables.values.flatMap(\.streams)
+            try await log.close()
+            return Set(held.map(\.id))
+        }
 
         func agent(_ more: [String] = [], port: Int? = nil) throws -> RunningProgram {
             try Programs.start(
@@ -37,7 +50,7 @@ import TrackingTesting
                     "run", "--trackable", "van", "--broker", "mqtt://127.0.0.1:\(port ?? self.broker.port)",
                     "--client-id", "box", "--battery", "none",
                     "--source", "jsonl:\(self.folder.appending(path: "drive.jsonl").path())", "--speed", "20",
-                    "--spool", self.folder.appending(path: "spool.sqlite").path(), "--log-level", "trace",
+                    "--spool", self.spool, "--log-level", "trace",
                     "--default-resolution", "HIGH/1000/0", "--batch-size", "20", "--batch-window", "0.2",
                     // A replay thins itself to what is asked of it: every fix is.
                     "--sensor-resolution", "HIGH/0/0",
@@ -113,6 +126,8 @@ import TrackingTesting
             proxy.mode = .pass
             let result = try await agent.result(within: .seconds(120))
             #expect(result.code == 0, "\(result.errors.suffix(2000))")
+            // The broker had it when the agent left; the recorder may be behind.
+            try await recorder.wait(for: Self.logged(agent), within: .seconds(120))
             group.cancelAll()
         }
         let contents = recorder.contents
@@ -124,8 +139,10 @@ import TrackingTesting
         #expect(missing.isEmpty, "missing: \(missing.prefix(20)) of \(missing.count)")
     }
 
-    @Test func brokersThatAreKilledAndForgetLoseNothingThatARecorderMustAcknowledge() async throws {
-        let stage = try await Stage(fixes: 20_000)
+    /// One keeps nothing on disk, what the other kept is deleted.
+    @Test(arguments: [false, true])
+    func brokersThatAreKilledAndForgetLoseNothingThatARecorderMustAcknowledge(isWiped: Bool) async throws {
+        let stage = try await Stage(fixes: 20_000, isPersistent: isWiped)
         let recorder = try TestRecorder(of: "van", on: stage.broker, acknowledgingAs: "keeper")
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await recorder.run() }
@@ -135,8 +152,9 @@ import TrackingTesting
                 let agent = try stage.agent(["--acknowledge-by", "keeper"])
                 let enough = Int.random(in: 5...60)
                 try await agent.wait { _ in Self.logged(agent).count >= enough }
-                // It keeps nothing on disk: what it had taken is gone with it.
+                // What it had taken is gone with it.
                 try await stage.broker.kill()
+                if isWiped { try stage.broker.wipe() }
                 let more = enough + Int.random(in: 1...40)
                 try await agent.wait { _ in Self.logged(agent).count >= more }
                 try await stage.broker.restart()
@@ -151,5 +169,39 @@ import TrackingTesting
             #expect(try await last.result(within: .seconds(20)).code == 0, "\(last.errors.suffix(2000))")
             group.cancelAll()
         }
+    }
+
+    @Test func moreStreamsThanAnAcknowledgementNamesAllDrain() async throws {
+        let stage = try await Stage(fixes: 20_000)
+        let proxy = try FaultProxy(to: stage.broker.port)
+        proxy.mode = .refuse
+        let recorder = try TestRecorder(of: "van", on: stage.broker, acknowledgingAs: "keeper")
+        var written: Set<TestRecorder.Name> = []
+        for _ in 0..<Acknowledgement.maximumStreams + 2 {
+            let agent = try stage.agent(["--acknowledge-by", "keeper"], port: proxy.port)
+            try await agent.wait { _ in !Self.logged(agent).isEmpty }
+            agent.signal(SIGKILL)
+            _ = try await agent.result(within: .seconds(20))
+            written.formUnion(Self.logged(agent))
+        }
+        let streams = Set(written.map(\.stream))
+        #expect(streams.count == Acknowledgement.maximumStreams + 2)
+        proxy.mode = .pass
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await recorder.run() }
+            try await recorder.waitUntilListening()
+            // An agent that is stopped does not wait for acknowledgements: the next one goes on where it left.
+            let deadline = ContinuousClock.now + .seconds(60)
+            repeat {
+                let agent = try stage.agent(["--acknowledge-by", "keeper"], port: proxy.port)
+                try await agent.wait { _ in Self.logged(agent).count >= 20 }
+                try await Self.check(recorder, written)
+                agent.terminate()
+                #expect(try await agent.result(within: .seconds(20)).code == 0, "\(agent.errors.suffix(2000))")
+            } while try await !stage.streamsHeld().isDisjoint(with: streams) && ContinuousClock.now < deadline
+            group.cancelAll()
+        }
+        // The agent was told of all, also of those that no acknowledgement names any more.
+        #expect(try await stage.streamsHeld().isDisjoint(with: streams))
     }
 }

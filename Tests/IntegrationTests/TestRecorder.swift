@@ -19,8 +19,8 @@ final class TestRecorder: Sendable {
     struct Store {
         /// How often each record came, and as what.
         var records: [Name: [[UInt8]]] = [:]
-        /// What was declared gone, or below the oldest.
-        var gone: [StreamID: SeqSet] = [:]
+        /// What came, was declared gone, or is below the oldest.
+        var handled: [StreamID: SeqSet] = [:]
         /// The highest number after which no other comes.
         var ends: [StreamID: UInt64] = [:]
         /// Each location message and batch, in order of arrival: the number of its newest record.
@@ -97,6 +97,7 @@ final class TestRecorder: Sendable {
                 guard let stream = point.stream, let seq = point.seq else { continue }
                 let bytes = LocationCodec.encodeFeature(point, inheriting: stream)
                 store.records[Name(stream: stream, seq: seq), default: []].append(bytes)
+                store.handled[stream, default: SeqSet()].insert(seq)
             }
             store.arrivals.append((true, update.location.seq ?? 0))
             if let stream = update.location.stream { store.saw(stream) }
@@ -107,9 +108,10 @@ final class TestRecorder: Sendable {
         self.store.withLock { store in
             for record in batch.records {
                 store.records[Name(stream: batch.stream, seq: record.seq), default: []].append(record.payload)
+                store.handled[batch.stream, default: SeqSet()].insert(record.seq)
             }
-            if batch.oldest > 1 { store.gone[batch.stream, default: SeqSet()].insert(1...(batch.oldest - 1)) }
-            for range in batch.gone { store.gone[batch.stream, default: SeqSet()].insert(range) }
+            if batch.oldest > 1 { store.handled[batch.stream, default: SeqSet()].insert(1...(batch.oldest - 1)) }
+            for range in batch.gone { store.handled[batch.stream, default: SeqSet()].insert(range) }
             if let end = batch.end { store.ends[batch.stream] = end }
             store.arrivals.append((false, batch.records.last?.seq ?? 0))
             store.batches.append(batch)
@@ -120,10 +122,8 @@ final class TestRecorder: Sendable {
     private func acknowledge() {
         guard let name = self.acknowledges else { return }
         let streams = self.store.withLock { store in
-            var handled = store.gone
-            for name in store.records.keys { handled[name.stream, default: SeqSet()].insert(name.seq) }
             let last = Set(store.streams.suffix(Acknowledgement.maximumStreams))
-            return handled.filter { last.contains($0.key) }.compactMapValues { seqs in
+            return store.handled.filter { last.contains($0.key) }.compactMapValues { seqs in
                 seqs.ranges.first.flatMap { $0.lowerBound <= 1 ? $0.upperBound : nil }
             }
         }

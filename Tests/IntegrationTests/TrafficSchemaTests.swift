@@ -10,6 +10,7 @@ import Testing
     private static let kinds: Set = [
         "locationUpdate", "rawUpdate", "publisherPresence", "subscriberPresence", "resolutionRequest",
         "resolutionInForce", "trip", "event", "liveness", "historyBatch", "acknowledgement",
+        "command", "answer",
         "publisherPresence:cleared",
         "subscriberPresence:cleared", "resolutionRequest:cleared", "resolutionInForce:cleared", "liveness:cleared",
     ]
@@ -76,7 +77,7 @@ import Testing
                 "file:\(battery.path())", "--battery-threshold", "20", "--low-battery-multiplier", "2", "--resolution",
                 "HIGH/200/0", "--destination", "52.66,-8.63", "--proximity", "1000000",
                 "--spool", self.spool(broker), "--batch-window", "0.2", "--acknowledge-by", "keeper",
-                "--automatic-trips", "car", "--pause-radius", "10", "--speed", "10",
+                "--automatic-trips", "car", "--pause-radius", "10", "--speed", "10", "--allow-commands",
             ])
         try await capture.wait(for: "\"state\":\"ONLINE\"")
         try await capture.wait(for: "\"near\":true")
@@ -93,6 +94,10 @@ import Testing
         try await capture.wait(for: "/ack/keeper\t{\"streams\":{\"")
         try await capture.wait(for: "/trip\t{\"tripId\"")
         try await capture.wait { Self.has(batch: "\"trips\":[{", in: $0) }
+        for (command, code) in [("report", 0), ("stop-trip", 0), ("stop-trip", 1)] {
+            let sent = try await Programs.run("godwit", ["send", command, "order:17", "--broker", broker.url])
+            #expect(sent.code == code, "\(sent.output) \(sent.errors)")
+        }
         try await doomed.end(SIGKILL)
         try await capture.wait(for: "\"status\":\"offline\"")
         #expect(try await orderly.end().code == 0)

@@ -34,7 +34,7 @@ import TrackingCore
 
     private func direct(_ id: TrackableID, _ answer: CommandAnswer) throws -> IncomingMessage {
         IncomingMessage(
-            topic: self.root.answers(of: id, to: self.desk), payload: try CommandCodec.encode(answer)[...],
+            topic: self.root.path(.answer(id, self.desk)), payload: try CommandCodec.encode(answer)[...],
             isRetained: false)
     }
 

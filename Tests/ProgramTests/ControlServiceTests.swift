@@ -57,8 +57,14 @@ import TrackingCore
         let manager = try NotifySocket(isAbstract: false)
         let environment = ["XDG_RUNTIME_DIR": self.folder.path(), "NOTIFY_SOCKET": manager.name]
         let service = ControlService(FakeAgent(), options: try ControlOptions.parse([]), environment: environment)
-        try await service.run()
-        #expect(try await manager.next() == "READY=1")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await service.run() }
+            let first = try await manager.next()
+            #expect(first == "READY=1")
+            group.cancelAll()
+            let last = try await manager.next()
+            #expect(last == "STOPPING=1")
+        }
     }
 
     private func wait(until condition: () -> Bool) async throws {

@@ -38,6 +38,7 @@ import Testing
             ("pause-after", "60"), ("visits", nil), ("zone", "home,52,-8,100"), ("mock", "reject"),
             ("low-battery", "15"), ("automatic-trips", "car"), ("tracking-stats", nil), ("wifi", nil),
             ("defer", "500"), ("live", "off"), ("notify", "/usr/local/bin/tell --by mail"),
+            ("socket", "/run/me.sock"), ("metrics-file", "/var/lib/godwit.prom"), ("allow-commands", nil),
         ])
 
     static let watch = Self.rows(

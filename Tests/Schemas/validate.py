@@ -26,7 +26,7 @@ DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 EXAMPLES = {
     "Location update": "location-update", "Presence": "publisher-presence", "Resolution request": "resolution-request",
     "Resolution in force": "resolution-in-force", "Liveness": "liveness", "Event": "event", "Batch": "history-batch",
-    "Acknowledgement": "acknowledgement", "Trip": "trip",
+    "Acknowledgement": "acknowledgement", "Trip": "trip", "Command": "command", "Answer": "answer",
 }
 
 

@@ -35,6 +35,21 @@ public final class MosquittoProcess: Sendable {
         }
     }
 
+    /// Starts a broker that keeps what it has on disk, at every change, and returns once it accepts connections.
+    public static func startPersistent() async throws -> MosquittoProcess {
+        try await Self.start(port: nil) { port, directory in
+            """
+            listener \(port) 127.0.0.1
+            allow_anonymous true
+            max_queued_messages 100000
+            persistence true
+            persistence_location \(directory.path())
+            autosave_on_changes true
+            autosave_interval 1
+            """
+        }
+    }
+
     /// Starts a broker with a configuration of the caller's and returns once it accepts connections on its port.
     ///
     /// Lines that keep the broker's user and its log in its folder are put before the caller's.
@@ -81,6 +96,18 @@ public final class MosquittoProcess: Sendable {
 
     /// Kills it (SIGKILL), as a power cut would, and returns once it is gone.
     public func kill() async throws { try await self.end(with: SIGKILL) }
+
+    /// Deletes what it keeps on disk, while it does not run.
+    ///
+    /// - Throws: `TestSupportError` when there is nothing: it was not told to keep anything, or had no time to.
+    public func wipe() throws {
+        guard self.processID == nil else { throw TestSupportError("a broker that runs keeps its files") }
+        do {
+            try FileManager.default.removeItem(at: self.directory.appending(path: "mosquitto.db"))
+        } catch {
+            throw TestSupportError("the broker kept nothing on disk: \(error)")
+        }
+    }
 
     /// Stops it in its tracks (SIGSTOP): connections stand, nothing answers.
     public func freeze() { self.signal(SIGSTOP) }

@@ -18,6 +18,28 @@ public final class PostgresServer: Sendable {
     /// - Throws: `TestSupportError` that says what is missing or what the server said.
     public static func shared() async throws -> PostgresServer { try await self.sharing.server() }
 
+    /// A server for one test alone.
+    ///
+    /// - Throws: as ``shared()`` does.
+    public static func start() async throws -> PostgresServer {
+        let server = try PostgresServer(port: LoopbackPort.free())
+        try await server.prepare()
+        return server
+    }
+
+    /// Runs SQL in a database.
+    public func execute(_ sql: String, in address: String) async throws {
+        try await ChildProcess.run(try Self.program("psql"), [address, "-qc", sql])
+    }
+
+    /// The one value that a query gives, as text.
+    public func value(_ sql: String, in address: String) async throws -> String {
+        let output = FileManager.default.temporaryDirectory.appending(path: "godwit-value-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: output) }
+        try await ChildProcess.run(try Self.program("psql"), [address, "-qAto", output.path(), "-c", sql])
+        return try String(contentsOf: output, encoding: .utf8).trimmingCharacters(in: .newlines)
+    }
+
     /// Makes an empty database.
     ///
     /// - Returns: Its address.
@@ -41,7 +63,7 @@ public final class PostgresServer: Sendable {
         try await self.launch()
     }
 
-    fileprivate init(port: Int) throws {
+    private init(port: Int) throws {
         self.port = port
         self.directory = FileManager.default.temporaryDirectory.appending(path: "godwit-postgres-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: self.directory, withIntermediateDirectories: false)
@@ -59,7 +81,7 @@ public final class PostgresServer: Sendable {
         try? FileManager.default.removeItem(at: self.directory)
     }
 
-    fileprivate func start() async throws {
+    private func prepare() async throws {
         let data = self.directory.appending(path: "data").path()
         let initdb = try Self.asServer(
             try Self.program("initdb"),
@@ -124,11 +146,7 @@ private actor Sharing {
     func server() async throws -> PostgresServer {
         if let current = self.current { return current }
         if let starting = self.starting { return try await starting.value }
-        let starting = Task {
-            let server = try PostgresServer(port: LoopbackPort.free())
-            try await server.start()
-            return server
-        }
+        let starting = Task { try await PostgresServer.start() }
         self.starting = starting
         defer { self.starting = nil }
         let server = try await starting.value

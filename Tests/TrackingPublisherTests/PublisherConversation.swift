@@ -99,6 +99,13 @@ struct PublisherConversation {
         return nil
     }
 
+    /// A record is in the log again.
+    mutating func put(_ seq: UInt64, in stream: StreamID) {
+        let event = TrackingEvent(id: "e", stream: stream, seq: seq, time: UnixTime(1000), kind: .paused)
+        self.log[stream, default: [:]][seq] = SpoolRecord(
+            seq: seq, time: event.time, kind: .event, payload: MessageCodec.encode(event))
+    }
+
     mutating func connect(_ connection: Int) -> [String] {
         (self.subscriptions, self.publishes) = ([], [])
         return self.happened(.transport(.connected(connection: connection, sessionPresent: false)))
@@ -135,6 +142,13 @@ struct PublisherConversation {
             let refusal = topics.contains(message.topic) ? TrackingError(.notAuthorized, "forbidden") : nil
             return self.happened(.transport(.published(token, refusal: refusal)))
         }
+    }
+
+    /// The broker says of what was published last on a topic that it is too large.
+    mutating func tooLarge(_ topic: String) -> [String] {
+        guard let place = self.publishes.lastIndex(where: { $0.message.topic == topic }) else { return [] }
+        let token = self.publishes.remove(at: place).token
+        return self.happened(.transport(.published(token, refusal: TrackingError(.payloadTooLarge, "large"))))
     }
 
     /// The own liveness and presence come back.
@@ -202,8 +216,16 @@ struct PublisherConversation {
             return []
         case .told: return []
         case .tripChanged(let id, let trip): return ["trip \(id) \(trip.state.rawValue) \(Int(trip.distance)) m"]
-        case .answered(_, .success(let trip)): return ["answer \(trip.state.rawValue)"]
+        case .answered(_, .success(let answer)): return ["answer \(Self.text(answer))"]
         case .answered(_, .failure(let error)): return ["answer \(error.code)"]
+        case .progressed(_, let done, let total): return ["\(done) of \(total)"]
+        case .recordsRefused(let id, let error): return ["\(id) records refused (\(error.code))"]
+        case .commanded(let received):
+            return [
+                "\(received.command.name.rawValue) on \(received.trackable), answer to \(received.responseTopic ?? "-")"
+            ]
+        case .commandsRefused(let id, let error): return ["no commands of \(id) (\(error.code))"]
+        case .limitsChanged(let limits): return ["limits \(limits.maximumCount ?? 0)"]
         case .logFailed(let id, let error): return ["\(id) not logged (\(error.code))"]
         case .send(let commands): return commands.map { self.text($0) }
         case .useSensorResolution(let resolution): return ["sensor \(Self.text(resolution))"]
@@ -215,6 +237,17 @@ struct PublisherConversation {
         case .connectionChanged(let disconnection): return [disconnection == nil ? "connected" : "not connected"]
         case .removed(let id): return ["removed \(id)"]
         case .givenUp(let id, let error): return ["given up \(id) (\(error.code))"]
+        }
+    }
+
+    private static func text(_ answer: PublisherStateMachine.Answer) -> String {
+        switch answer {
+        case .trip(let trip): trip.state.rawValue
+        case .records(let count): "\(count) records"
+        case .bound: "bound"
+        case .reported: "reported"
+        case .snapshot(let snapshot): "snapshot \(snapshot.trackables.map { "\($0.id) \($0.state.rawValue)" })"
+        case .sending(let figures): "refusals \(figures.refusals.map { "\($0) \($1.code)" })"
         }
     }
 

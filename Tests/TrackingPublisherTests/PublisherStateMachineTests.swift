@@ -178,9 +178,9 @@ import TrackingCore
             said.filter { $0.hasPrefix("van") } == [
                 "van/publisher/d1: cleared", "van is FAILED (takenOver)", "van/event: COLLISION",
             ])
-        #expect(try talk.fix(at: 100).allSatisfy { $0.hasPrefix("fix") })
+        #expect(try talk.fix(at: 100).isEmpty)  // the other records it now
         // What was kept drains all the same.
-        #expect(talk.wait(.seconds(20)).contains("van/history: batch [2,3] oldest 2 remaining 0"))
+        #expect(talk.wait(.seconds(20)).contains("van/history: batch [2] oldest 2 remaining 0"))
         #expect(talk.happened(.remove(try TrackableID("van"))).contains("removed van"))
     }
 

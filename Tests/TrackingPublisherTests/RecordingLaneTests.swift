@@ -80,6 +80,54 @@ struct RecordingLaneTests {
         #expect(self.left(talk) == [])
     }
 
+    @Test func anUpdateThatIsTooLargeGoesByItself() throws {
+        var talk = try PublisherConversation.online()
+        for second in 11...13 { _ = try talk.fix(at: Double(second)) }
+        _ = talk.acked()
+        #expect(try talk.fix(at: 21).last == "van: update 5 skipped 3,4")
+        let said = talk.tooLarge("tracking/van")
+        #expect(said == ["van: update 5"])
+        _ = talk.acked()
+        #expect(talk.wait(.seconds(20)).contains("van/history: batch [3,4] oldest 3 remaining 0"))
+        #expect(!said.contains { $0.hasPrefix("van is") })
+    }
+
+    @Test func aPositionThatIsTooLargeByItselfIsLeftToTheRecordingLane() throws {
+        var talk = try PublisherConversation.online()
+        _ = try talk.fix(at: 20)
+        #expect(talk.tooLarge("tracking/van") == ["bad message on tracking/van"])
+        #expect(talk.wait(.seconds(20)).contains("van/history: batch [2] oldest 2 remaining 0"))
+        #expect(try talk.fix(at: 41).last == "van: update 3")
+    }
+
+    @Test func anUpdateThatEndsTheConnectionTwiceGoesByItself() throws {
+        var talk = try PublisherConversation.online()
+        for second in 11...13 { _ = try talk.fix(at: Double(second)) }
+        _ = talk.acked()
+        #expect(try talk.fix(at: 21).last == "van: update 5 skipped 3,4")
+        for (connection, said) in [(1, "van: update 5 skipped 3,4"), (2, "van: update 5")] {
+            _ = talk.lose()
+            _ = talk.connect(connection)
+            #expect((talk.granted() + talk.echoed()).filter { $0.hasPrefix("van: ") } == [said])
+        }
+    }
+
+    @Test func whatACollisionLeavesIsSentBeforeTheEnd() throws {
+        var talk = try PublisherConversation.online()
+        for second in 11...13 { _ = try talk.fix(at: Double(second)) }
+        _ = talk.acked()
+        #expect(self.left(talk) == [3, 4])
+        _ = talk.publisher("d2", "other", since: 5000)
+        // Nothing more is recorded: the other does that now.
+        _ = try talk.fix(at: 30)
+        #expect(self.left(talk) == [3, 4, 5])  // 5 is the collision
+        _ = talk.happened(.stop(by: nil))
+        #expect(!talk.machine.isClosed && talk.machine.hasFailed)
+        let said = talk.acked() + talk.acked()
+        #expect(said.last == "close")
+        #expect(self.left(talk).isEmpty)
+    }
+
     @Test func aNewPositionDoesNotWaitForTheBacklog() throws {
         var talk = try self.backAfter(seconds: 1000)
         _ = talk.granted()

@@ -103,8 +103,11 @@ import TrackingTesting
             try await log.storage.append(try entries(1...3))
             try await log.storage.append(try entries(1...3, in: "two"))
             try await log.storage.forget(try stream("one"))
+            #expect(try await log.storage.summary().total.count == 6, "nothing is forgotten that has records")
+            try await log.storage.remove(numbers(1...3), of: try stream("one"))
+            try await log.storage.forget(try stream("one"))
             #expect(try await log.storage.readAll("one", 1...3).records.isEmpty)
-            #expect(try await log.storage.summary().count == 3)
+            #expect(try await log.storage.summary().total.count == 3)
             try await log.storage.close()
             let contents = try await log.storage.open(now: start)
             #expect(contents.trackables[try TrackableID("van")]?.streams.map(\.id.rawValue) == ["two"])
@@ -138,6 +141,7 @@ import TrackingTesting
             #expect(second.map(\.entry.record.seq) == [4])
 
             #expect(try await log.storage.dropQuarantined([second[0].place]) == 1)
+            try await log.storage.remove(numbers(1...5), of: one)
             try await log.storage.forget(one)
             let back = try await log.storage.retryQuarantined(nil)
             #expect(back == [SpoolPart(trackable: try TrackableID("van"), stream: one, seqs: numbers(2...2))])
@@ -156,18 +160,75 @@ import TrackingTesting
             try await log.storage.append(try entries(1...3, in: "one"))
             try await log.storage.append(try entries(1...2, of: "bus", in: "two"))
             try await log.storage.append(try entries(1...5, in: "three"))
-            #expect(try await log.storage.summary() == SpoolSummary(count: 10, bytes: 1000, oldest: record(1).time))
+            #expect(try await log.storage.summary().total.count == 10)
             #expect(try await log.storage.trim(to: SpoolLimits(maximumCount: 10), now: start).isEmpty)
             let some = try await log.storage.trim(to: SpoolLimits(maximumCount: 6), now: start)
             #expect(Set(some.map(\.stream.rawValue)) == ["one", "two"])
             #expect(some.first { $0.stream.rawValue == "two" }?.seqs == numbers(1...1))
             let more = try await log.storage.trim(to: SpoolLimits(maximumBytes: 499), now: start)
             #expect(Set(more.map(\.stream.rawValue)) == ["two", "three"])
-            #expect(try await log.storage.summary().count == 4)
+            #expect(try await log.storage.summary().total.count == 4)
+            #expect(try await log.storage.summary().dropped == 6)
             // 2…5 are left, a second apart.
             let limits = SpoolLimits(maximumAge: .seconds(60))
             let old = try await log.storage.trim(to: limits, now: UnixTime(start.seconds + 63.5))
             #expect(old.map(\.seqs) == [numbers(2...3)])
+        }
+    }
+
+    @Test(arguments: SpoolSubject.allCases) func theSummaryCountsByTrackableAndKind(_ subject: SpoolSubject)
+        async throws
+    {
+        try await subject.run { log in
+            _ = try await log.storage.open(now: start)
+            // Of three records in a row one is a point, one a trip and one an event: see `record(_:size:)`.
+            try await log.storage.append(try entries(5...9, in: "one"))
+            try await log.storage.append(try entries(1...1, of: "bus", in: "two"))
+            try await log.storage.append(try entries(1...3, in: "three"))
+            try await log.storage.remove(numbers(5...5), of: try stream("one"))
+            let summary = try await log.storage.summary()
+            #expect(
+                summary.trackables[try TrackableID("van")]
+                    == SpoolAmount(points: 3, trips: 2, events: 2, bytes: 700, oldest: record(6).time))
+            #expect(
+                summary.trackables[try TrackableID("bus")]
+                    == SpoolAmount(trips: 1, bytes: 100, oldest: record(1).time))
+            #expect(summary.total.count == 8)
+            #expect(summary.total.oldest == record(1).time)
+            try await log.storage.remove(numbers(1...1), of: try stream("two"))
+            #expect(try await log.storage.summary().trackables[try TrackableID("bus")] == nil)
+        }
+    }
+
+    @Test(arguments: SpoolSubject.allCases) func whatWaitsIsReadInPagesInOrderOfArrival(
+        _ subject: SpoolSubject
+    ) async throws {
+        try await subject.run { log in
+            _ = try await log.storage.open(now: start)
+            try await log.storage.append(try entries(1...3, in: "one"))
+            try await log.storage.append(try entries(1...2, of: "bus", in: "two"))
+            let last = try await log.storage.summary().lastPlace
+            try await log.storage.append(try entries(4...4, in: "one"))
+            let first = try await log.storage.waiting(after: 0, through: last, maximumCount: 2)
+            #expect(first.map(\.entry) == (try entries(1...2, in: "one")))
+            try await log.storage.remove(numbers(3...3), of: try stream("one"))
+            let second = try await log.storage.waiting(after: first[1].place, through: last, maximumCount: 9)
+            #expect(second.map(\.entry) == (try entries(1...2, of: "bus", in: "two")))
+        }
+    }
+
+    @Test(arguments: SpoolSubject.allCases) func whatLimitsHaveCostIsCountedForTheLifeOfTheLog(
+        _ subject: SpoolSubject
+    ) async throws {
+        try await subject.run { log in
+            _ = try await log.storage.open(now: start)
+            for seqs: ClosedRange<UInt64> in [1...5, 6...9] {
+                try await log.storage.append(try entries(seqs))
+                _ = try await log.storage.trim(to: SpoolLimits(maximumCount: 2), now: start)
+            }
+            try await log.storage.close()
+            _ = try await log.storage.open(now: start)
+            #expect(try await log.storage.summary().dropped == 7)
         }
     }
 

@@ -107,6 +107,31 @@ struct SQLiteHistoryTests {
         }
     }
 
+    @Test func aCopyIsMadeWhileStoringGoesOn() async throws {
+        try await self.withPath { path in
+            let store = try SQLiteHistoryStore(path: path)
+            _ = try await store.store(batch(points(1...5000)))
+            async let more: Void = {
+                for first in stride(from: UInt64(5001), through: 9901, by: 100) {
+                    _ = try await store.store(batch(points(first...(first + 99))))
+                }
+            }()
+            try await store.backUp(to: path + ".copy")
+            try await more
+            let error = await #expect(throws: TrackingError.self) { try await store.backUp(to: path + ".copy") }
+            #expect(error?.code == .storeFailed)
+            try await store.close()
+            let copy = try SQLiteHistoryStore(path: path + ".copy")
+            let count = try await copy.allPoints(limit: 1000).count
+            #expect(count >= 5000 && count.isMultiple(of: 100))
+            // It goes on from there.
+            #expect(try await copy.store(batch(points(1...10_000))).stored == 10_000 - count)
+            let attributes = try FileManager.default.attributesOfItem(atPath: path + ".copy")
+            #expect(attributes[.posixPermissions] as? Int == 0o600)
+            try await copy.close()
+        }
+    }
+
     @Test func aFullDiskIsAnErrorOfTheOneCall() async throws {
         try await self.withPath { path in
             let store = try SQLiteHistoryStore(path: path)

@@ -215,6 +215,40 @@ int reference_publish(
     return code;
 }
 
+static int drain(
+    struct loop *loop, int port, const char *topic, const char *payloads, const size_t *sizes, long kinds, long count,
+    struct reference_cost *cost) {
+    if (add(loop, port, "reference-publisher", false) != 0) return -1;
+    struct client *client = &loop->clients[0];
+    double start = now(), start_cpu = cpu();
+    const char *next = payloads;
+    while (client->sent < count) {
+        long kind = client->sent % kinds;
+        if (kind == 0) next = payloads;
+        int code = mosquitto_publish(client->handle, NULL, topic, (int)sizes[kind], next, 1, false);
+        if (code != MOSQ_ERR_SUCCESS) return failed(mosquitto_strerror(code));
+        next += sizes[kind];
+        client->sent++;
+        while (client->acknowledged < client->sent) {
+            flush(loop, 0);
+            if (pass(loop) != 0) return -1;
+        }
+    }
+    *cost = (struct reference_cost){now() - start, cpu() - start_cpu};
+    leave(loop);
+    return 0;
+}
+
+int reference_drain(
+    int port, const char *topic, const void *payloads, const size_t *sizes, long kinds, long count,
+    struct reference_cost *cost) {
+    struct loop loop;
+    if (loop_open(&loop) != 0) return -1;
+    int code = drain(&loop, port, topic, payloads, sizes, kinds, count, cost);
+    loop_close(&loop);
+    return code;
+}
+
 int reference_leave_subscribed(int port, const char *client, const char *filter) {
     struct loop loop;
     if (loop_open(&loop) != 0) return -1;

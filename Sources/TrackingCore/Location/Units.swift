@@ -40,14 +40,26 @@ public struct MonotonicTime: Hashable, Comparable, Sendable, InstantProtocol {
     public var sinceOrigin: Duration
 
     /// Makes the moment `sinceOrigin` after the clock's origin.
+    @inlinable
     public init(_ sinceOrigin: Duration) { self.sinceOrigin = sinceOrigin }
 
     /// Orders by time.
+    @inlinable
     public static func < (left: Self, right: Self) -> Bool { left.sinceOrigin < right.sinceOrigin }
     /// The moment `duration` after this one.
+    @inlinable
     public func advanced(by duration: Duration) -> Self { Self(self.sinceOrigin + duration) }
     /// The time from this moment to `other`.
+    @inlinable
     public func duration(to other: Self) -> Duration { other.sinceOrigin - self.sinceOrigin }
+}
+
+extension MonotonicTime {
+    /// The earlier of two moments that may not be there.
+    package static func earlier(_ one: Self?, _ other: Self?) -> Self? {
+        guard let one, let other else { return one ?? other }
+        return min(one, other)
+    }
 }
 
 extension Duration {

@@ -58,7 +58,7 @@ public struct RecordingBatch: Hashable, Sendable {
             if payload.isEmpty { return false }
             try self.readRecords(message, topic, into: &recording)
         // What the sensor said before filtering is another line of points than the one that is watched.
-        case .raw, .request, .ack, .command, .liveness: return false
+        case .raw, .request, .ack, .command, .answer, .liveness: return false
         }
         return true
     }
@@ -76,7 +76,7 @@ public struct RecordingBatch: Hashable, Sendable {
         case .history: try self.read(HistoryCodec.decode(payload), of: message, into: &recording)
         case .trip: recording.trips = [RecordedDocument(try MessageCodec.decodeTrip(payload), json: Array(payload))]
         case .event: recording.events = [RecordedDocument(try MessageCodec.decodeEvent(payload), json: Array(payload))]
-        case .raw, .publisher, .subscriber, .resolution, .request, .ack, .command, .liveness: break
+        case .raw, .publisher, .subscriber, .resolution, .request, .ack, .command, .answer, .liveness: break
         }
     }
 

@@ -136,6 +136,15 @@ public protocol MessageTransport: Sendable {
     /// Asks for `commands`, in order. Returns at once.
     func send(_ commands: [TransportCommand])
 
+    /// Where a role's own tasks run best: on the thread that reads and writes, so that no message changes threads between
+    /// being received, decided upon and answered. What runs there must never block. `nil` is wherever tasks run by default.
+    var executor: (any TaskExecutor)? { get }
+
     /// Connects and stays connected until closed (see `TransportCommand.close`) or cancelled. Call it once.
     func run() async
+}
+
+extension MessageTransport {
+    /// Wherever tasks run by default.
+    public var executor: (any TaskExecutor)? { nil }
 }

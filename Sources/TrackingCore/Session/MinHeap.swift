@@ -1,26 +1,33 @@
 /// A binary heap whose least element is at hand. Adding and taking cost O(log n).
+@usableFromInline
 struct MinHeap<Element: Comparable & Sendable>: Sendable {
-    private var elements: [Element]
+    @usableFromInline var elements: [Element]
 
+    @inlinable
     init() { self.elements = [] }
 
     /// Makes a heap of `elements` in O(n).
+    @inlinable
     init(_ elements: [Element]) {
         self.elements = elements
         for index in (0..<(elements.count / 2)).reversed() { self.siftDown(from: index) }
     }
 
+    @inlinable
     var count: Int { self.elements.count }
 
     /// The least element, left in place.
+    @inlinable
     var min: Element? { self.elements.first }
 
+    @inlinable
     mutating func push(_ element: Element) {
         self.elements.append(element)
         self.siftUp(from: self.elements.count - 1)
     }
 
     /// Takes the least element out.
+    @inlinable
     mutating func popMin() -> Element? {
         guard let last = self.elements.popLast() else { return nil }
         guard let least = self.elements.first else { return last }
@@ -29,7 +36,8 @@ struct MinHeap<Element: Comparable & Sendable>: Sendable {
         return least
     }
 
-    private mutating func siftUp(from start: Int) {
+    @inlinable
+    mutating func siftUp(from start: Int) {
         var child = start
         while child > 0 {
             let parent = (child - 1) / 2
@@ -39,7 +47,8 @@ struct MinHeap<Element: Comparable & Sendable>: Sendable {
         }
     }
 
-    private mutating func siftDown(from start: Int) {
+    @inlinable
+    mutating func siftDown(from start: Int) {
         var parent = start
         while true {
             var least = parent

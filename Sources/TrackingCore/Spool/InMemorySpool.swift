@@ -19,6 +19,7 @@ public final class InMemorySpool: SpoolStorage {
         var nextPlace: Int64 = 1
         var failure: TrackingError?
         var appends = 0
+        var dropped = 0
 
         func place(of id: StreamID) -> Int? { self.streams.firstIndex { $0.id == id } }
 
@@ -134,6 +135,23 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
+    /// See ``SpoolStorage/waiting(after:through:maximumCount:)``.
+    public func waiting(
+        after place: Int64, through last: Int64, maximumCount: Int
+    ) async throws(TrackingError) -> [WaitingRecord] {
+        try self.withOpen { state in
+            let rows = state.streams.flatMap { stream in
+                stream.records.values
+                    .filter { $0.place > place && $0.place <= last && !$0.record.payload.isEmpty }
+                    .map {
+                        WaitingRecord(
+                            place: $0.place, entry: SpoolEntry($0.record, of: stream.trackable, in: stream.id))
+                    }
+            }
+            return Array(rows.sorted { $0.place < $1.place }.prefix(maximumCount))
+        }
+    }
+
     /// See ``SpoolStorage/quarantine(_:of:reason:)``.
     public func quarantine(_ seq: UInt64, of stream: StreamID, reason: String) async throws(TrackingError) {
         try self.withOpen { state in
@@ -180,12 +198,17 @@ public final class InMemorySpool: SpoolStorage {
 
     /// See ``SpoolStorage/forget(_:)``.
     public func forget(_ stream: StreamID) async throws(TrackingError) {
-        try self.withOpen { state in state.streams.removeAll { $0.id == stream } }
+        try self.withOpen { state in state.streams.removeAll { $0.id == stream && $0.records.isEmpty } }
     }
 
     /// See ``SpoolStorage/trim(to:now:)``.
     public func trim(to limits: SpoolLimits, now: UnixTime) async throws(TrackingError) -> [SpoolPart] {
         try self.withOpen { state in
+            let count = state.streams.reduce(0) { $0 + $1.records.count }
+            // Asked after every append: nothing is gone through where a look at the count is enough.
+            guard count > limits.maximumCount ?? .max || limits.maximumBytes != nil || limits.maximumAge != nil else {
+                return []
+            }
             let rows = state.streams.enumerated()
                 .flatMap { stream in stream.element.records.values.map { (stream.offset, $0) } }
                 .sorted { $0.1.place < $1.1.place }
@@ -197,6 +220,7 @@ public final class InMemorySpool: SpoolStorage {
                 if verdict == .goes { cut = index + 1 }
                 if verdict == .stays { break }
             }
+            state.dropped += cut
             var gone: [Int: SpoolPart] = [:]
             for (place, row) in rows.prefix(cut) {
                 let stream = state.streams[place]
@@ -211,10 +235,18 @@ public final class InMemorySpool: SpoolStorage {
     /// See ``SpoolStorage/summary()``.
     public func summary() async throws(TrackingError) -> SpoolSummary {
         try self.withOpen { state in
-            let rows = state.streams.flatMap(\.records.values)
-            return SpoolSummary(
-                count: rows.count, bytes: rows.reduce(0) { $0 + $1.record.payload.count },
-                oldest: rows.min { $0.place < $1.place }?.record.time, quarantined: state.quarantine.count)
+            var summary = SpoolSummary(
+                dropped: state.dropped, quarantined: state.quarantine.count, lastPlace: state.nextPlace - 1)
+            for (id, streams) in Dictionary(grouping: state.streams, by: \.trackable) {
+                let rows = streams.flatMap(\.records.values)
+                guard !rows.isEmpty else { continue }
+                let kinds = Dictionary(grouping: rows, by: \.record.kind).mapValues(\.count)
+                summary.trackables[id] = SpoolAmount(
+                    points: kinds[.point] ?? 0, trips: kinds[.trip] ?? 0, events: kinds[.event] ?? 0,
+                    bytes: rows.reduce(0) { $0 + $1.record.payload.count },
+                    oldest: rows.min { $0.place < $1.place }?.record.time)
+            }
+            return summary
         }
     }
 

@@ -37,6 +37,11 @@ public struct SeqSet: Hashable, Sendable {
 
     /// Adds a range.
     public mutating func insert(_ range: ClosedRange<UInt64>) {
+        if let last = self.ranges.last, range.lowerBound > last.upperBound {
+            // Most numbers come in order.
+            self.append(range, after: last)
+            return
+        }
         // Touching ranges become one: those that end just below or begin just above are joined as well.
         let low = self.firstEnding(atOrAbove: range.lowerBound == 0 ? 0 : range.lowerBound - 1)
         var high = low
@@ -51,6 +56,15 @@ public struct SeqSet: Hashable, Sendable {
         }
         self.ranges.replaceSubrange(low..<high, with: CollectionOfOne(joined))
         self.count += Self.size(joined)
+    }
+
+    private mutating func append(_ range: ClosedRange<UInt64>, after last: ClosedRange<UInt64>) {
+        if range.lowerBound == last.upperBound + 1 {
+            self.ranges[self.ranges.count - 1] = last.lowerBound...range.upperBound
+        } else {
+            self.ranges.append(range)
+        }
+        self.count += Self.size(range)
     }
 
     /// Adds all of another set.

@@ -24,10 +24,31 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// The user let these go.
+    /// The user let these go: they are declared gone. What is on its way with them is not tried again, and its answer
+    /// changes nothing.
     public mutating func cleared(_ seqs: SeqSet, of stream: StreamID, now: MonotonicTime) -> [Action] {
-        guard let place = self.place(of: stream) else { return [] }
+        guard !seqs.isEmpty, let place = self.place(of: stream) else { return [] }
         self.streams[place].removed(seqs)
+        self.streams[place].needsDeclaration = true
+        if let attempt = self.attempt, attempt.stream == stream,
+            attempt.seqs.intersection(self.streams[place].stored).isEmpty
+        {
+            self.attempt = nil
+            if case .waiting = self.phase { self.phase = .idle }
+        }
+        return self.progress(now: now)
+    }
+
+    /// Records that were set aside are records of the log again, and go at once.
+    public mutating func returned(_ seqs: SeqSet, of stream: StreamID, now: MonotonicTime) -> [Action] {
+        guard let last = seqs.last else { return [] }
+        if self.place(of: stream) == nil {
+            let held = StoredStream(id: stream, stored: SeqSet(), last: last)
+            self.streams.insert(SpoolStream(held, isEnded: true, now: now), at: 0)
+        }
+        guard let place = self.place(of: stream) else { return [] }
+        self.streams[place].appended(seqs, now: now)
+        self.streams[place].hurry(through: last)
         return self.progress(now: now)
     }
 
@@ -35,21 +56,20 @@ extension SpoolStateMachine {
     public mutating func loaded(
         _ records: [SpoolRecord], missing: SeqSet, now: MonotonicTime
     ) -> [Action] {
-        guard case .reading(let stream, _) = self.phase, let place = self.place(of: stream) else { return [] }
-        self.phase = .idle
+        guard case .asked(let stream) = self.reading, let place = self.place(of: stream) else { return [] }
+        self.reading = .loaded(stream, records)
         self.streams[place].removed(missing)
-        // Some may have become safe while they were read.
-        let wanted = records.filter { self.streams[place].pending.contains($0.seq) }
-        if !wanted.isEmpty {
-            self.attempt = Attempt(id: UUIDText.random(using: &self.random), stream: stream, records: wanted)
-        }
+        // Where nothing is in flight they are what goes now, even if some of what was asked for is missing.
+        if self.phase == .idle, self.attempt == nil { self.takeLoaded(of: stream, from: self.streams[place].ready) }
         return self.progress(now: now)
     }
 
     /// What was to be read can not be read now.
     public mutating func readFailed(now: MonotonicTime) -> [Action] {
-        guard case .reading = self.phase else { return [] }
-        return self.wait(now: now)
+        guard self.isReading else { return [] }
+        self.reading = nil
+        // A batch that is in flight is answered all the same; what comes after it is asked for again.
+        return self.phase == .idle ? self.wait(now: now) : []
     }
 
     // MARK: - The live lane
@@ -83,12 +103,14 @@ extension SpoolStateMachine {
     }
 
     /// Records can not be sent any more: what was in flight is lost with the connection.
-    public mutating func closed(now: MonotonicTime) -> [Action] {
+    ///
+    /// - Parameter isOrderly: Whether that was asked for, and the batch in flight is not the cause.
+    public mutating func closed(isOrderly: Bool = false, now: MonotonicTime) -> [Action] {
         guard self.isOpen else { return [] }
         self.isOpen = false
         guard case .inFlight(let isProbe) = self.phase else { return [] }
         self.phase = .idle
-        guard !isProbe else { return [] }
+        guard !isProbe, !isOrderly else { return [] }
         self.attempt?.disconnections += 1
         guard let attempt = self.attempt, attempt.disconnections >= Self.maximumDisconnections else { return [] }
         let error = TrackingError(
@@ -106,10 +128,10 @@ extension SpoolStateMachine {
             self.isProbing = false
         case (nil, false):
             return self.batchTaken(now: now) + self.progress(now: now)
-        case (_?, true):
-            return self.wait(now: now)
+        case (let refusal?, true):
+            return self.refused(refusal) + self.wait(now: now)
         case (let refusal?, false):
-            return self.batchRefused(refusal, now: now)
+            return self.refused(refusal) + self.batchRefused(refusal, now: now)
         }
         return self.progress(now: now)
     }
@@ -145,8 +167,15 @@ extension SpoolStateMachine {
 
     /// Send a batch now, whatever waits; joins the one in flight.
     public mutating func sendNow(now: MonotonicTime) -> [Action] {
-        if case .inFlight = self.phase { return [] }  // that one is it
-        self.isOneBatchUrgent = true
+        switch self.phase {
+        case .inFlight:
+            return []  // that one is it
+        case .waiting:
+            self.phase = .idle
+        case .idle:
+            guard !self.isReading else { return [] }  // so is that one
+            self.isOneBatchUrgent = self.attempt == nil && self.unsent > 0
+        }
         return self.progress(now: now)
     }
 
@@ -173,7 +202,7 @@ extension SpoolStateMachine {
     /// The user chose otherwise: waits begin anew.
     public mutating func configure(_ configuration: Configuration, now: MonotonicTime) -> [Action] {
         self.configuration = configuration
-        self.limit = configuration.batchSize
+        self.limit = SendLimit(maximum: configuration.batchSize)
         self.lastWait = nil
         if case .waiting = self.phase { self.phase = .idle }
         return self.streams.indices.flatMap { self.removeSafe(at: $0) } + self.progress(now: now)

@@ -8,28 +8,61 @@ extension SpoolStateMachine {
             // A batch that was followed by a disconnect goes again only on a connection that is seen to work.
             actions.append(self.probe())
         } else if let attempt = self.attempt {
-            actions.append(self.publish(attempt))
-        } else if let next = self.nextReading(now: now) {
-            self.phase = .reading(next.stream, next.seqs)
-            actions.append(.read(next.stream, next.seqs, maximumBytes: self.configuration.batchBytes))
+            actions += self.publish(attempt)
+        } else if let next = self.nextBatch(now: now) {
+            actions += self.begin(next.stream, next.seqs)
         } else if let place = self.streams.firstIndex(where: { $0.needsDeclaration && $0.ready.isEmpty }) {
             let attempt = Attempt(
                 id: UUIDText.random(using: &self.random), stream: self.streams[place].id, records: [])
             self.attempt = attempt
-            actions.append(self.publish(attempt))
+            actions += self.publish(attempt)
         }
         return actions
     }
 
     /// The records of the next batch: of the oldest stream in which some are due.
-    private mutating func nextReading(now: MonotonicTime) -> (stream: StreamID, seqs: SeqSet)? {
+    private func nextBatch(now: MonotonicTime) -> (stream: StreamID, seqs: SeqSet)? {
         for stream in self.streams {
             let ready = stream.ready
             guard !ready.isEmpty, self.isDue(ready, of: stream, now: now) else { continue }
-            self.isOneBatchUrgent = false
-            return (stream.id, ready.prefix(self.limit))
+            return (stream.id, ready.prefix(self.limit.current))
         }
         return nil
+    }
+
+    /// Sends these, as far as they were read already; else asks for them.
+    private mutating func begin(_ stream: StreamID, _ seqs: SeqSet) -> [Action] {
+        guard !self.isReading else { return [] }
+        self.takeLoaded(of: stream, from: seqs)
+        return self.attempt.map { self.publish($0) } ?? [self.ask(for: seqs, of: stream)]
+    }
+
+    private mutating func ask(for seqs: SeqSet, of stream: StreamID) -> Action {
+        self.reading = .asked(stream)
+        return .read(stream, seqs, maximumBytes: self.configuration.batchBytes)
+    }
+
+    /// Makes the next batch of what was read, without what became safe meanwhile; none where that is not the beginning of
+    /// `seqs` any more.
+    mutating func takeLoaded(of stream: StreamID, from seqs: SeqSet) {
+        guard case .loaded(stream, let records) = self.reading else { return }
+        self.reading = nil
+        let wanted = records.filter { seqs.contains($0.seq) }
+        guard !wanted.isEmpty, seqs.prefix(wanted.count) == SeqSet(wanted.map { $0.seq...$0.seq }) else { return }
+        self.isOneBatchUrgent = false
+        self.attempt = Attempt(id: UUIDText.random(using: &self.random), stream: stream, records: wanted)
+    }
+
+    /// While a batch is in flight the next one is read, where it would be a full one and go at once.
+    private mutating func readAhead(of attempt: Attempt) -> [Action] {
+        guard self.reading == nil, let place = self.place(of: attempt.stream) else { return [] }
+        let stream = self.streams[place]
+        var rest = stream.ready
+        rest.subtract(attempt.seqs)
+        guard let first = rest.first, rest.count >= self.limit.current,
+            rest.count >= self.configuration.batchSize || stream.isEnded || first <= stream.urgentThrough
+        else { return [] }
+        return [self.ask(for: rest.prefix(self.limit.current), of: attempt.stream)]
     }
 
     private func isDue(_ ready: SeqSet, of stream: SpoolStream, now: MonotonicTime) -> Bool {
@@ -41,9 +74,10 @@ extension SpoolStateMachine {
         return since.advanced(by: window) <= now
     }
 
-    private mutating func publish(_ attempt: Attempt) -> Action {
+    private mutating func publish(_ attempt: Attempt) -> [Action] {
         self.phase = .inFlight(isProbe: false)
-        return .publish(self.batch(attempt.id, attempt.stream, attempt.records))
+        let batch = self.batch(attempt.id, attempt.stream, attempt.records)
+        return [.publish(batch)] + self.readAhead(of: attempt)
     }
 
     private mutating func probe() -> Action {
@@ -62,7 +96,7 @@ extension SpoolStateMachine {
         let reach = records.last?.seq ?? state.last
         if batch.oldest <= reach {
             var there = state.stored
-            for record in records { there.insert(record.seq) }
+            there.formUnion(SeqSet(records.map { $0.seq...$0.seq }))
             batch.gone = there.gaps(in: batch.oldest...reach, limit: Self.maximumGoneRanges)
         }
         batch.remaining = max(0, state.pending.count - records.count)
@@ -75,8 +109,9 @@ extension SpoolStateMachine {
     mutating func batchTaken(now: MonotonicTime) -> [Action] {
         guard let attempt = self.attempt else { return [] }
         self.attempt = nil
+        self.refusal = nil
         self.lastWait = nil
-        self.limit = min(self.configuration.batchSize, self.limit * 2)
+        if !attempt.records.isEmpty { self.limit.taken() }
         guard let place = self.place(of: attempt.stream) else { return [] }
         self.streams[place].needsDeclaration = false
         let actions = self.taken(attempt.seqs, at: place, now: now)
@@ -122,15 +157,24 @@ extension SpoolStateMachine {
         return self.wait(now: now)
     }
 
+    /// Told once, until a batch is taken.
+    mutating func refused(_ refusal: TrackingError) -> [Action] {
+        defer { self.refusal = refusal }
+        // Too large is dealt with by halving it.
+        return self.refusal == nil && refusal.code != .payloadTooLarge ? [.tellRefused(refusal)] : []
+    }
+
     /// Half of it is tried by itself, down to the one record that is refused.
     mutating func refusedForGood(_ attempt: Attempt, _ refusal: TrackingError, now: MonotonicTime) -> [Action] {
         self.attempt = nil
         guard attempt.records.count == 1, let seq = attempt.records.first?.seq else {
-            self.limit = max(1, attempt.records.count / 2)
+            self.limit.refused(to: max(1, attempt.records.count / 2))
             if let place = self.place(of: attempt.stream) { self.streams[place].hurry(through: attempt.seqs.last ?? 0) }
             return []
         }
+        self.limit.acquitted()
         self.quarantined += 1
+        self.refusal = nil
         if let place = self.place(of: attempt.stream) { self.streams[place].removed(SeqSet([seq...seq])) }
         return [.quarantine(attempt.stream, seq, refusal)]
     }
@@ -148,7 +192,7 @@ extension SpoolStateMachine {
 
     private mutating func forgetDone() -> [Action] {
         let done = self.streams.filter { stream in
-            stream.isDone && self.attempt?.stream != stream.id && !self.isReading(stream.id)
+            stream.isDone && self.attempt?.stream != stream.id && self.reading != .asked(stream.id)
         }
         guard !done.isEmpty else { return [] }
         let names = Set(done.map(\.id))
@@ -157,10 +201,6 @@ extension SpoolStateMachine {
             for name in names { self.acknowledged[recorder]?[name] = nil }
         }
         return done.map { .forget($0.id) }
-    }
-
-    private func isReading(_ stream: StreamID) -> Bool {
-        if case .reading(stream, _) = self.phase { true } else { false }
     }
 
     /// Once an outage: when the connection is back, or at once where it stands.

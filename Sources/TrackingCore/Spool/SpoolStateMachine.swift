@@ -36,18 +36,26 @@ public struct SpoolStateMachine: Sendable {
         case forget(StreamID)
         /// Tell everyone, once an outage: so many records were dropped unsent, to keep to the limits.
         case tellDropped(Int)
+        /// Tell the operator, once until a batch is taken again: batches are not taken, and why.
+        case tellRefused(TrackingError)
     }
 
     /// Where the next batch stands.
     enum Phase: Hashable, Sendable {
-        /// Nothing is under way. Can transition to: `reading`, `inFlight`.
+        /// Nothing is on its way. Can transition to: `inFlight`, `waiting`.
         case idle
-        /// Records are being read. Can transition to: `idle`, `inFlight`.
-        case reading(StreamID, SeqSet)
         /// The broker has it, or an empty one that tells whether the topic is allowed. Can transition to: `idle`, `waiting`.
         case inFlight(isProbe: Bool)
         /// It was refused or lost and goes again, the same. Can transition to: `inFlight`.
         case waiting(until: MonotonicTime)
+    }
+
+    /// The records of the next batch: they are read while the one before is in flight.
+    enum Reading: Hashable, Sendable {
+        /// Asked for. Can transition to: `loaded`, none.
+        case asked(StreamID)
+        /// As they were when they were read. Can transition to: none.
+        case loaded(StreamID, [SpoolRecord])
     }
 
     /// A batch as it was first sent.
@@ -70,9 +78,10 @@ public struct SpoolStateMachine: Sendable {
     /// Oldest first; the last one is being written, unless it ended.
     var streams: [SpoolStream] = []
     var phase = Phase.idle
+    var reading: Reading?
     var attempt: Attempt?
-    /// How many records the next batch may have: halved by a refusal, doubled by a success.
-    var limit: Int
+    /// How many records the next batch may have.
+    var limit: SendLimit
     var lastWait: Duration?
     /// Whether records may be sent now: connected, present, not held back by the broker's rules.
     public internal(set) var isOpen = false
@@ -90,6 +99,8 @@ public struct SpoolStateMachine: Sendable {
     var droppedUntold = 0
     /// Whether this outage's loss was told.
     var hasToldDropped = false
+    /// Why the broker does not take batches; `nil` since it took one.
+    public internal(set) var refusal: TrackingError?
     /// How many records were dropped to keep to the limits, since the start.
     public internal(set) var dropped = 0
     /// How many records were set aside, since the start.
@@ -108,7 +119,7 @@ public struct SpoolStateMachine: Sendable {
     ) {
         self.configuration = configuration
         self.random = SplitMix64(seed: seed)
-        self.limit = configuration.batchSize
+        self.limit = SendLimit(maximum: configuration.batchSize)
         self.streams = streams.filter { $0.id != current }.map { SpoolStream($0, isEnded: true, now: now) }
         let own = streams.first { $0.id == current } ?? StoredStream(id: current)
         self.streams.append(SpoolStream(own, isEnded: false, now: now))
@@ -120,12 +131,12 @@ public struct SpoolStateMachine: Sendable {
         switch self.phase {
         case .waiting(let until): if self.isOpen { deadlines.append(until) }
         case .idle:
-            if self.isOpen, !self.isHeld, let window = self.configuration.batchWindow {
+            if self.isOpen, !self.isHeld, !self.isReading, let window = self.configuration.batchWindow {
                 deadlines += self.streams.compactMap { stream in
                     stream.hasReady ? stream.waitingSince?.advanced(by: window) : nil
                 }
             }
-        case .reading, .inFlight: break
+        case .inFlight: break
         }
         return deadlines.min()
     }
@@ -139,14 +150,29 @@ public struct SpoolStateMachine: Sendable {
         self.streams.map { StoredStream(id: $0.id, stored: $0.stored, last: $0.last) }
     }
 
+    /// How many records the batch that is on its way has; `nil` when none is, or when it is an empty one that asks.
+    public var inFlight: Int? { self.phase == .inFlight(isProbe: false) ? self.attempt?.records.count : nil }
+
+    /// Whether a batch is being made, is on its way, or waits to go again.
+    public var isUnderWay: Bool { self.phase != .idle || self.attempt != nil || self.isReading }
+
+    /// Whether something is still to be declared gone or ended, and nothing keeps that from being tried.
+    public var owesDeclaration: Bool {
+        if case .waiting = self.phase { return false }
+        return self.streams.contains(where: \.needsDeclaration)
+    }
+
     /// Whether nothing is under way and nothing that could go now waits.
     public var isQuiet: Bool {
         switch self.phase {
-        case .idle: self.unsent == 0
+        case .idle: self.unsent == 0 && !self.isReading
         case .waiting: true
-        case .reading, .inFlight: false
+        case .inFlight: false
         }
     }
     /// Whether everything is safe and nothing is under way.
-    public var isDrained: Bool { self.queued == 0 && self.phase == .idle }
+    public var isDrained: Bool { self.queued == 0 && self.phase == .idle && !self.isReading }
+
+    /// Whether records were asked for and did not come yet.
+    var isReading: Bool { if case .asked = self.reading { true } else { false } }
 }

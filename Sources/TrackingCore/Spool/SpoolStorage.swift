@@ -35,6 +35,14 @@ public protocol SpoolStorage: Sendable {
     /// - Throws: `spoolFailed`, `spoolDamaged`.
     func remove(_ seqs: SeqSet, of stream: StreamID) async throws(TrackingError)
 
+    /// The records that are in the log, in the order in which they were added: at most `maximumCount` of those after one place
+    /// and up to another. Damaged ones are passed over.
+    ///
+    /// - Throws: `spoolFailed`, `spoolDamaged`.
+    func waiting(
+        after place: Int64, through last: Int64, maximumCount: Int
+    ) async throws(TrackingError) -> [WaitingRecord]
+
     /// Sets a record aside that nobody takes; it is no record of its stream any more.
     ///
     /// - Parameter reason: Why, to read: at most 500 bytes are kept.
@@ -58,7 +66,7 @@ public protocol SpoolStorage: Sendable {
     /// - Throws: `spoolFailed`, `spoolDamaged`.
     func dropQuarantined(_ places: [Int64]?) async throws(TrackingError) -> Int
 
-    /// Forgets a stream and every record of it; those set aside stay.
+    /// Forgets a stream that has no records; one that has some stays. Records that are set aside stay.
     ///
     /// - Throws: `spoolFailed`, `spoolDamaged`.
     func forget(_ stream: StreamID) async throws(TrackingError)
@@ -180,14 +188,37 @@ public struct SpoolSalvage: Hashable, Sendable {
     public var missing: [SpoolPart]
     /// How many records were there whose stream is not known any more: they are in the file that was set aside alone.
     public var orphans: Int
+    /// How many files of damaged logs there are by now, this one's included.
+    public var keptFiles: Int
+    /// Their size in bytes.
+    public var keptBytes: Int
 
     /// Makes a report.
-    public init(path: String, reason: String, count: Int = 0, missing: [SpoolPart] = [], orphans: Int = 0) {
+    public init(
+        path: String, reason: String, count: Int = 0, missing: [SpoolPart] = [], orphans: Int = 0, keptFiles: Int = 0,
+        keptBytes: Int = 0
+    ) {
         self.path = path
         self.reason = reason
         self.count = count
         self.missing = missing
         self.orphans = orphans
+        self.keptFiles = keptFiles
+        self.keptBytes = keptBytes
+    }
+}
+
+/// A record in the log.
+public struct WaitingRecord: Hashable, Sendable {
+    /// Names it, for as long as it is there; what was added later has a higher place.
+    public var place: Int64
+    /// The record, and where it belongs.
+    public var entry: SpoolEntry
+
+    /// Makes a description.
+    public init(place: Int64, entry: SpoolEntry) {
+        self.place = place
+        self.entry = entry
     }
 }
 
@@ -228,20 +259,60 @@ public struct SpoolLimits: Hashable, Sendable {
 
 /// How much a log holds.
 public struct SpoolSummary: Hashable, Sendable {
-    /// Records.
-    public var count: Int
-    /// The bytes of their payloads.
-    public var bytes: Int
-    /// The time of the record that was added first; `nil` when there is none.
-    public var oldest: UnixTime?
+    /// By trackable.
+    public var trackables: [TrackableID: SpoolAmount]
+    /// Records that were let go to keep to limits, in the life of the log.
+    public var dropped: Int
     /// Records set aside.
     public var quarantined: Int
+    /// The place of the record that was added last; 0 when none ever was.
+    public var lastPlace: Int64
+
+    /// All trackables together.
+    public var total: SpoolAmount { self.trackables.values.reduce(into: SpoolAmount()) { $0.add($1) } }
 
     /// Makes a summary.
-    public init(count: Int = 0, bytes: Int = 0, oldest: UnixTime? = nil, quarantined: Int = 0) {
-        self.count = count
+    public init(
+        trackables: [TrackableID: SpoolAmount] = [:], dropped: Int = 0, quarantined: Int = 0, lastPlace: Int64 = 0
+    ) {
+        self.trackables = trackables
+        self.dropped = dropped
+        self.quarantined = quarantined
+        self.lastPlace = lastPlace
+    }
+}
+
+/// An amount of records.
+public struct SpoolAmount: Hashable, Sendable {
+    /// Captured points.
+    public var points: Int
+    /// Versions of trips.
+    public var trips: Int
+    /// Events.
+    public var events: Int
+    /// The bytes of their payloads.
+    public var bytes: Int
+    /// The time of the record that was added first, of several trackables the earliest such time; `nil` when there is none.
+    public var oldest: UnixTime?
+
+    /// Records of all kinds.
+    public var count: Int { self.points + self.trips + self.events }
+
+    /// Makes an amount.
+    public init(points: Int = 0, trips: Int = 0, events: Int = 0, bytes: Int = 0, oldest: UnixTime? = nil) {
+        self.points = points
+        self.trips = trips
+        self.events = events
         self.bytes = bytes
         self.oldest = oldest
-        self.quarantined = quarantined
+    }
+
+    /// Adds another amount.
+    public mutating func add(_ other: SpoolAmount) {
+        self.points += other.points
+        self.trips += other.trips
+        self.events += other.events
+        self.bytes += other.bytes
+        self.oldest = [self.oldest, other.oldest].compactMap { $0 }.min()
     }
 }

@@ -58,7 +58,7 @@ public struct TripStateMachine: Hashable, Sendable {
     public static let longestSilence: Duration = .seconds(1800)
 
     /// The mode of trips that begin by themselves; `nil`: none does, and none ends by itself.
-    public let automatic: TripMode?
+    public private(set) var automatic: TripMode?
 
     var journey: Journey?
     private var rest: PauseStateMachine
@@ -80,6 +80,12 @@ public struct TripStateMachine: Hashable, Sendable {
     /// The same without a trip, with ids of its own.
     public func reseeded(_ seed: UInt64) -> TripStateMachine {
         TripStateMachine(automatic: self.automatic, rest: self.rest.fresh, seed: seed)
+    }
+
+    /// Begins and ends trips as `other` does from now on; the trip under way goes on.
+    public mutating func configure(_ other: TripStateMachine) {
+        self.automatic = other.automatic
+        self.rest = other.rest.fresh
     }
 
     /// The trip under way, as of its last version; `nil` when there is none.

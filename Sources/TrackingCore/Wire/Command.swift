@@ -126,6 +126,10 @@ public struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible
     public init(_ error: TrackingError) {
         switch error.code {
         case .invalidName, .invalidConfiguration, .invalidPayload: self.init(.invalidArguments, error.message)
+        case .brokerUnreachable, .connectionLost: self.init(.notConnected, error.message)
+        case .unsentPoints: self.init(.unsentPoints, error.message)
+        case .tripUnderWay: self.init(.tripUnderWay, error.message)
+        case .noTrip: self.init(.noTrip, error.message)
         default: self.init(.failed, error.message)
         }
     }

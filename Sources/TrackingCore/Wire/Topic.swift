@@ -11,13 +11,16 @@ public enum Topic: Hashable, Sendable {
     case event(TrackableID)
     case ack(TrackableID, ClientID)
     case command(TrackableID)
+    /// What came of a command, where it asked for that (MQTT 5).
+    case answer(TrackableID, ClientID)
     case liveness(ClientID)
 
     /// The trackable that the topic is about; `nil` for liveness.
     public var trackable: TrackableID? {
         switch self {
         case .location(let id), .raw(let id), .history(let id), .publisher(let id, _), .subscriber(let id, _),
-            .request(let id, _), .resolution(let id), .trip(let id), .event(let id), .ack(let id, _), .command(let id):
+            .request(let id, _), .resolution(let id), .trip(let id), .event(let id), .ack(let id, _), .command(let id),
+            .answer(let id, _):
             id
         case .liveness: nil
         }
@@ -27,7 +30,7 @@ public enum Topic: Hashable, Sendable {
     public var isRetained: Bool {
         switch self {
         case .location, .publisher, .subscriber, .request, .resolution, .trip, .ack, .liveness: true
-        case .raw, .history, .event, .command: false
+        case .raw, .history, .event, .command, .answer: false
         }
     }
 }
@@ -78,19 +81,14 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
         case .event(let id): "\(self.path)/\(id.topicLevel)/event"
         case .ack(let id, let recorder): "\(self.path)/\(id.topicLevel)/ack/\(recorder)"
         case .command(let id): "\(self.path)/\(id.topicLevel)/command"
+        case .answer(let id, let client): "\(self.path)/\(id.topicLevel)/command/\(client)"
         case .liveness(let client): "\(self.path)/_clients/\(client)"
         }
     }
 
-    /// Where `client` wants the answers of a trackable's publisher, as the response topic of its commands (MQTT 5).
-    public func answers(of id: TrackableID, to client: ClientID) -> String {
-        "\(self.path)/\(id.topicLevel)/command/\(client)"
-    }
-
     /// Whether a publisher of `id` may answer on `path`: a stranger's command must not make it write anywhere else.
     public func isForAnswers(of id: TrackableID, _ path: String) -> Bool {
-        let prefix = self.path(.command(id)) + "/"
-        return path.hasPrefix(prefix) && ClientID(topicLevel: path.dropFirst(prefix.count)) != nil
+        if case .answer(id, _) = self.topic(path) { true } else { false }
     }
 
     /// Reads a topic of this root; `nil` for anything the protocol does not name.
@@ -130,6 +128,7 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
         case "subscriber": .subscriber(id, client)
         case "request": .request(id, client)
         case "ack": .ack(id, client)
+        case "command": .answer(id, client)
         default: nil
         }
     }

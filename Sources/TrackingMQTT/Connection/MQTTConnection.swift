@@ -4,8 +4,8 @@ import TrackingCore
 
 /// Drives one client: carries out what its ``ConnectionStateMachine`` decides, and tells it what came of it.
 ///
-/// It runs on the thread of its event loop, which looks at it once a pass: whatever has come is read, commands are taken
-/// and written, and everything that happened is handed over as one batch.
+/// It runs on the thread of its event loop, which looks at it once a pass: whatever has come is read and handed over as one
+/// batch, then commands are taken and written.
 actor MQTTConnection {
     /// What a connection that is being made, or stands, consists of.
     struct Link {
@@ -87,7 +87,16 @@ actor MQTTConnection {
         self.loop.detach(key)
     }
 
-    /// One pass.
+    /// The first half of a pass, where the socket is ready: what has come is handed over, before anything is written.
+    func receive(_ readiness: Poller.Readiness, now: MonotonicTime) {
+        self.now = now
+        guard !self.isFinished else { return }
+        self.resumeReading()
+        self.read(readiness)
+        self.deliver()
+    }
+
+    /// The second half of a pass.
     ///
     /// - Returns: When the next is due even if nothing happens.
     func service(_ readiness: Poller.Readiness, now: MonotonicTime) -> MonotonicTime? {
@@ -95,7 +104,7 @@ actor MQTTConnection {
         guard !self.isFinished else { return nil }
         self.takeCommands()
         self.resumeReading()
-        self.read(readiness)
+        self.read([])
         self.link?.withholding.looked(at: self.sink.receivedCount, now: now)
         self.carryOutCommands()
         self.write(readiness)

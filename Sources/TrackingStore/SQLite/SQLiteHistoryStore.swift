@@ -31,7 +31,11 @@ public final class SQLiteHistoryStore: HistoryStore {
             // Positions are their owner's business: SQLite gives its other files the rights of this one.
             Glibc.close(Glibc.open(path, O_CREAT | O_CLOEXEC, 0o600))
             let pool = try DatabasePool(path: path, configuration: Self.configuration)
-            try pool.writeWithoutTransaction { try SQLiteHistorySchema.prepare($0, path: path) }
+            try pool.writeWithoutTransaction { db in
+                try SQLiteHistorySchema.prepare(db, path: path)
+                // The last pages of some thousand trackables.
+                try db.execute(sql: "PRAGMA cache_size = -32000")
+            }
             return pool
         }
     }
@@ -44,7 +48,7 @@ public final class SQLiteHistoryStore: HistoryStore {
         configuration.prepareDatabase { db in
             // An acknowledgement is a promise: a commit outlives a power cut.
             try db.execute(sql: "PRAGMA synchronous = FULL")
-            try db.execute(sql: "PRAGMA cache_size = -16000")
+            try db.execute(sql: "PRAGMA cache_size = -4000")
             try db.execute(sql: "PRAGMA wal_autocheckpoint = 4000")
             try db.execute(sql: "PRAGMA journal_size_limit = 67108864")
         }
@@ -64,6 +68,26 @@ public final class SQLiteHistoryStore: HistoryStore {
     public func acknowledgement(of trackable: TrackableID) async throws(TrackingError) -> Acknowledgement {
         try await self.read { db in
             try SQLiteLedger.load(trackable, [], db)?.acknowledgement ?? Acknowledgement(streams: [:])
+        }
+    }
+
+    /// Writes a copy to another file, as the history is at one moment, while storing goes on.
+    ///
+    /// - Parameter path: Where; it must not be there yet.
+    /// - Throws: `storeFailed` when it is there, or cannot be written.
+    public func backUp(to path: String) async throws(TrackingError) {
+        try await self.explained {
+            // Ours alone, before anything is in it.
+            let descriptor = Glibc.open(path, O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+            guard descriptor >= 0 else {
+                throw TrackingError(.storeFailed, "the copy \(path): \(String(cString: strerror(errno)))")
+            }
+            Glibc.close(descriptor)
+            var configuration = Configuration()
+            configuration.readonly = true
+            let source = try DatabaseQueue(path: self.path, configuration: configuration)
+            try await source.vacuum(into: path)
+            try source.close()
         }
     }
 

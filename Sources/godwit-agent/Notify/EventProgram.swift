@@ -44,8 +44,10 @@ struct EventProgram: Sendable {
     /// How long a run may take.
     let limit: Duration
 
-    /// Runs it once. It is killed when the time is over, or when the task is cancelled.
-    func run(_ input: [UInt8], environment: [String: String]) async -> Outcome {
+    /// Runs it once. It is killed when the time is over, or when `isOver` says so.
+    func run(
+        _ input: [UInt8], environment: [String: String], isOver: @Sendable () -> Bool = { false }
+    ) async -> Outcome {
         var id: pid_t = 0
         if let reason = self.start(input, environment, &id) { return .notStarted(reason) }
         let deadline = ContinuousClock.now + self.limit
@@ -56,7 +58,7 @@ struct EventProgram: Sendable {
             if ended == id { return isKilled ? .killed : Outcome(status: status) }
             // Where the agent was started with SIGCHLD ignored, nobody knows how it ended.
             if ended < 0, errno != EINTR { return isKilled ? .killed : .succeeded }
-            if !isKilled, Task.isCancelled || ContinuousClock.now >= deadline {
+            if !isKilled, isOver() || ContinuousClock.now >= deadline {
                 kill(-id, SIGKILL)
                 isKilled = true
             }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
 import Logging
+import Synchronization
 import TrackingCore
 import TrackingPublisher
 
@@ -16,7 +17,7 @@ struct NotifyCommand: Hashable, Sendable, ExpressibleByArgument {
 }
 
 /// Tells a program each event, in order and one at a time. Nothing that the program does harms the agent.
-struct Notifier: Sendable {
+final class Notifier: Sendable {
     /// How long the program may take for one event.
     static let limit: Duration = .seconds(30)
     /// How long the program is waited for when the agent ends.
@@ -25,10 +26,11 @@ struct Notifier: Sendable {
     private let program: EventProgram
     private let environment: [String: String]
     private let logger: Logger
+    private let isLeaving = Atomic(false)
 
     /// - Parameter environment: That of the agent; what it says to the agent, and its password, are not the program's.
     init(
-        _ command: NotifyCommand, limit: Duration = Self.limit,
+        _ command: NotifyCommand, limit: Duration = Notifier.limit,
         environment: [String: String] = ProcessInfo.processInfo.environment,
         logger: Logger = Logger(label: "godwit.notify")
     ) {
@@ -37,14 +39,14 @@ struct Notifier: Sendable {
         self.logger = logger
     }
 
-    /// Tells the events until there are no more, or the task is cancelled: then what is left is counted and logged.
+    /// Tells the events until there are no more. After ``leave()`` the rest is only counted, which is logged.
     ///
     /// - Parameter lost: How many events there was no room for, so far.
     func run(_ events: AsyncStream<TrackableEvent>, lost: @Sendable () -> Int) async {
         var untold = 0
         var lostSoFar = 0
         for await told in events {
-            guard !Task.isCancelled else {
+            guard !self.isOver else {
                 untold += 1
                 continue
             }
@@ -56,10 +58,16 @@ struct Notifier: Sendable {
         if untold > 0 { self.logDropped(untold) }
     }
 
+    /// The agent waits no longer: a program that runs is killed.
+    func leave() { self.isLeaving.store(true, ordering: .relaxed) }
+
+    private var isOver: Bool { self.isLeaving.load(ordering: .relaxed) }
+
     private func tell(_ told: TrackableEvent) async {
         let outcome = await self.program.run(
             MessageCodec.encode(told.event) + Array("\n".utf8),
-            environment: self.environment.merging(["GODWIT_TRACKABLE": told.trackable.rawValue]) { $1 })
+            environment: self.environment.merging(["GODWIT_TRACKABLE": told.trackable.rawValue]) { $1 }
+        ) { self.isOver }
         guard let complaint = outcome.complaint else { return }
         self.logger.warning(
             "the program of --notify failed",

@@ -14,6 +14,7 @@ struct SpoolBench {
     var quarantined: [UInt64] = []
     var forgotten: [StreamID] = []
     var toldDropped: [Int] = []
+    var toldRefused: [TrackingError.Code] = []
     /// Records that are there but can not be read any more.
     var damaged: Set<UInt64> = []
 
@@ -88,6 +89,7 @@ struct SpoolBench {
                 #expect(self.disk[stream]?.isEmpty != false, "a stream was forgotten with records in it")
                 self.forgotten.append(stream)
             case .tellDropped(let count): self.toldDropped.append(count)
+            case .tellRefused(let refusal): self.toldRefused.append(refusal.code)
             }
         }
     }

@@ -27,6 +27,37 @@ struct SpoolStateMachineTests {
         #expect(bench.machine.queued == 5)
     }
 
+    @Test func theNextBatchIsReadWhileOneIsInFlight() throws {
+        var bench = SpoolBench(try self.configuration())
+        bench.append(1...30)
+        bench.open()
+        #expect(bench.sent == [Array(1...10)])
+        #expect(bench.machine.answered(nil, now: bench.now).contains { if case .publish = $0 { true } else { false } })
+    }
+
+    @Test func whatWasReadAndBecameSafeMeanwhileIsNotSent() throws {
+        var bench = SpoolBench(try self.configuration())
+        bench.append(1...30)
+        bench.open()
+        bench.machine.sentLive(SeqSet([12...13]))
+        bench.perform(bench.machine.takenLive(SeqSet([12...13]), now: bench.now))
+        bench.answer()
+        #expect(bench.sent == [Array(1...10), [11] + Array(14...20)])
+    }
+
+    @Test func whatWasReadIsReadAnewWhenSomethingOlderIsToGoAgain() throws {
+        var configuration = try self.configuration()
+        configuration.recorders = [try ClientID("keeper")]
+        var bench = SpoolBench(configuration)
+        bench.append(1...40)
+        bench.open()
+        bench.answer()
+        try bench.acknowledge("keeper", 5)
+        try bench.acknowledge("keeper", 3)  // believed: 6 to 10 go again
+        bench.answer()
+        #expect(bench.sent.last == Array(6...10) + Array(21...25))
+    }
+
     @Test func lessThanABatchGoesWhenTheWindowHasPassed() throws {
         var bench = SpoolBench(try self.configuration())
         bench.open()
@@ -219,6 +250,26 @@ struct SpoolStateMachineTests {
         bench.close()
         bench.open()
         #expect(bench.sent.last == Array(1...5))
+    }
+
+    @Test func aSizeThatIsRefusedIsTriedEverMoreRarely() throws {
+        var bench = SpoolBench(try self.configuration(size: 64))
+        bench.append(1...2000)
+        bench.open()
+        var refusals: [Int] = []
+        for _ in 0..<2000 where bench.machine.unsent > 0 {
+            if bench.sent[bench.sent.count - 1].count > 5 {
+                refusals.append(bench.batches.count)
+                bench.refuse(.payloadTooLarge)
+            } else {
+                bench.answer()
+            }
+            bench.perform(bench.machine.flush(now: bench.now))
+        }
+        #expect(bench.machine.queued == 0 && bench.quarantined.isEmpty)
+        // Four to find it, and then one in ever longer runs.
+        #expect(refusals.count <= 8, "\(refusals)")
+        #expect(bench.sent.count < 530)
     }
 
     @Test func aConnectionThatWorksForNothingProvesNothing() throws {

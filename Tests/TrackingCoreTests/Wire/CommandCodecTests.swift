@@ -98,7 +98,7 @@ import TrackingCore
     @Test func answersGoNowhereElse() throws {
         let root = TopicRoot.standard
         let id = try TrackableID("van 7")
-        let path = root.answers(of: id, to: try ClientID("desk"))
+        let path = root.path(.answer(id, try ClientID("desk")))
         #expect(path == "tracking/van=207/command/desk")
         #expect(root.isForAnswers(of: id, path))
         for other in [

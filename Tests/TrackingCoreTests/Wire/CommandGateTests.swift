@@ -34,4 +34,27 @@ import TrackingCore
         #expect(gate.consider(self.command("744", at: 0), now: UnixTime(0)) == .take)
         #expect(gate.consider(self.command("746", at: 0), now: UnixTime(0)) == .seen)
     }
+
+    @Test(arguments: [0, 1, 255, 256, 300, 1000]) func whatIsKeptIsRememberedInOrder(count: Int) {
+        var gate = CommandGate()
+        for number in 0..<count { _ = gate.consider(self.command("\(number)", at: 0), now: UnixTime(0)) }
+        var next = CommandGate(keeping: gate.kept)
+        #expect(next.kept == gate.kept)
+        for number in max(0, count - 256)..<count {
+            #expect(next.consider(self.command("\(number)", at: 0), now: UnixTime(0)) == .seen, "\(number)")
+        }
+        // The oldest makes way first.
+        #expect(next.consider(self.command("new", at: 0), now: UnixTime(0)) == .take)
+        if count > 256 {
+            #expect(next.consider(self.command("\(count - 256)", at: 0), now: UnixTime(0)) == .take)
+            #expect(next.consider(self.command("\(count - 1)", at: 0), now: UnixTime(0)) == .seen)
+        }
+    }
+
+    @Test(arguments: ["", "{}", "[1,{}]", "no JSON", #"["",  "\u0000"]"#]) func whatCannotBeReadIsForgotten(
+        kept: String
+    ) {
+        var gate = CommandGate(keeping: Array(kept.utf8))
+        #expect(gate.consider(self.command("a", at: 0), now: UnixTime(0)) == .take)
+    }
 }

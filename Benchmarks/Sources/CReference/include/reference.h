@@ -22,6 +22,11 @@ struct reference_cost {
 int reference_publish(
     int port, const char *topic, const void *payload, size_t size, long count, struct reference_cost *cost);
 
+// Publishes `count` payloads, one in flight: the `kinds` given, in turn. `payloads` has them one behind the other.
+int reference_drain(
+    int port, const char *topic, const void *payloads, const size_t *sizes, long kinds, long count,
+    struct reference_cost *cost);
+
 // Makes a session that the broker keeps, subscribes to `filter` in it, and leaves.
 int reference_leave_subscribed(int port, const char *client, const char *filter);
 

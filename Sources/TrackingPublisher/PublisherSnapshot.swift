@@ -1,0 +1,53 @@
+public import TrackingCore
+
+/// How things stand with a publisher at one moment.
+public struct PublisherSnapshot: Hashable, Sendable {
+    /// The connection.
+    public struct Link: Hashable, Sendable {
+        /// Whether it stands.
+        public var isUp = false
+        /// Since when it has stood or been missing, by the device's clock; `nil` before the first try.
+        public var since: UnixTime?
+        /// Why it is missing, as far as somebody said.
+        public var reason: String?
+    }
+
+    /// One trackable that is carried.
+    public struct Trackable: Hashable, Sendable {
+        /// Its name.
+        public var id: TrackableID
+        /// Its state.
+        public var state: PublisherState
+        /// The resolution in force, and why.
+        public var resolution: ResolutionInForce
+        /// Where it goes.
+        public var destination: Coordinate?
+        /// The trip under way as it is at this moment, else the last one of this run.
+        public var trip: Trip?
+    }
+
+    /// When this was so.
+    public var time: UnixTime
+    /// The connection.
+    public var link: Link
+    /// What is carried, in order of name.
+    public var trackables: [Trackable]
+    /// What is asked of the source.
+    public var sensorResolution: Resolution?
+    /// The last fix that was recorded.
+    public var lastFix: Location?
+    /// The charge of the battery in percent.
+    public var battery: Double?
+}
+
+/// A command that came from the broker and is to be carried out.
+public struct ReceivedCommand: Hashable, Sendable {
+    /// Whose topic it came on.
+    public var trackable: TrackableID
+    /// The command.
+    public var command: Command
+    /// Where an answer is expected beside the trackable's events (MQTT 5); always a topic for answers of this trackable.
+    public var responseTopic: String?
+    /// What that answer repeats.
+    public var correlationData: [UInt8]?
+}

@@ -1,0 +1,149 @@
+import ArgumentParser
+import GodwitOptions
+import TrackingCore
+import TrackingPublisher
+
+/// What an agent is to do: what was given at its start, with what was changed since; a value that reads no clock and, once
+/// made, no file.
+struct AgentPlan {
+    /// What was changed.
+    let settings: AgentSettings
+    /// The options in force.
+    let run: Run
+    /// The same as text.
+    let options: OptionValues
+    /// What is carried.
+    let trackables: [Trackable]
+
+    private let given: OptionValues
+    private let givenCarried: [AgentSettings.Carried]
+    private let file: ConfigurationFile?
+
+    /// Makes a plan of what was given and what was kept.
+    ///
+    /// - Throws: What the options' own rules say: `ValidationError`, `TrackingError`.
+    init(given: OptionValues, kept: AgentSettings = AgentSettings()) throws {
+        let run = try Run.parse(given.profiled.arguments)
+        let file = try run.broker.configurationFile.map { try ConfigurationFile(path: $0) }
+        let carried = try run.trackables.settings(file: file).map { id, settings in
+            AgentSettings.Carried(id: id, destination: settings.destination)
+        }
+        var settings = kept
+        settings.options = kept.options.filter { name, change in
+            given.knows(name) && Self.comparable(given[name], name) == change.before
+        }
+        if kept.carrying?.before != carried { settings.carrying = nil }
+        try self.init(given: given, carried: carried, file: file, settings: settings)
+    }
+
+    private init(
+        given: OptionValues, carried: [AgentSettings.Carried], file: ConfigurationFile?, settings: AgentSettings
+    ) throws {
+        self.given = given
+        self.givenCarried = carried
+        self.file = file
+        var options = given
+        for (name, change) in settings.options { options[name] = change.after }
+        self.options = options.profiled
+        self.settings = settings
+        self.run = try Run.parse(self.options.arguments)
+        let own = try Dictionary(
+            self.run.trackables.settings(file: file).map { ($0.0, $0.1) }, uniquingKeysWith: { first, _ in first })
+        let run = self.run
+        self.trackables = try (settings.carrying?.after ?? carried).map { carried in
+            // What was added while the agent ran has the settings that the options give.
+            var settings = own[carried.id] ?? run.trackables.single
+            if settings.destination != carried.destination {
+                settings.destination = carried.destination
+                // Near is near something.
+                if carried.destination == nil { (settings.proximity, settings.arrival) = (nil, nil) }
+            }
+            return try run.trackable(carried.id, settings)
+        }
+    }
+
+    /// The same with other settings.
+    ///
+    /// - Throws: As ``init(given:kept:)``; then nothing of it is possible.
+    func with(_ settings: AgentSettings) throws -> AgentPlan {
+        try AgentPlan(given: self.given, carried: self.givenCarried, file: self.file, settings: settings)
+    }
+
+    /// The same, on or off.
+    func switched(isOn: Bool) throws -> AgentPlan {
+        var settings = self.settings
+        settings.isOn = isOn
+        return try self.with(settings)
+    }
+
+    // MARK: - What is carried
+
+    /// What is carried, and where to.
+    var carried: [AgentSettings.Carried] {
+        self.trackables.map { AgentSettings.Carried(id: $0.id, destination: $0.destination) }
+    }
+
+    /// The same, with these carried.
+    func carrying(_ carried: [AgentSettings.Carried]) throws -> AgentPlan {
+        var settings = self.settings
+        settings.carrying = carried == self.givenCarried ? nil : .init(before: self.givenCarried, after: carried)
+        return try self.with(settings)
+    }
+
+    // MARK: - Options
+
+    /// The same with these values of options; `nil` as if one were not given.
+    func setting(_ values: [String: [String]?]) throws -> AgentPlan {
+        var settings = self.settings
+        for (name, values) in values {
+            let before = Self.comparable(self.given[name], name)
+            let after = values?.isEmpty == true ? nil : values
+            settings.options[name] = after == self.given[name] ? nil : .init(before: before, after: after)
+        }
+        return try self.with(settings)
+    }
+
+    /// What is remembered of what was given: no password that stands in an address.
+    private static func comparable(_ values: [String]?, _ name: String) -> [String]? {
+        name == "broker" ? values.map { $0.map { BrokerAddress($0).withoutPassword } } : values
+    }
+}
+
+/// A broker's address as text, in parts.
+struct BrokerAddress {
+    /// `mqtts://`
+    private let scheme: Substring
+    private let userInfo: Substring?
+    /// `host:port`
+    private let place: Substring
+
+    init(_ url: String) {
+        let start = url.firstRange(of: "://").map(\.upperBound) ?? url.startIndex
+        self.scheme = url[..<start]
+        let rest = url[start...]
+        let at = rest.lastIndex(of: "@")
+        self.userInfo = at.map { rest[..<$0] }
+        self.place = at.map { rest[rest.index(after: $0)...] } ?? rest
+    }
+
+    /// Scheme, host and port alone.
+    var bare: String { "\(self.scheme)\(self.place)" }
+
+    /// The user's name stays.
+    var withoutPassword: String {
+        guard let user = self.userInfo?.prefix(while: { $0 != ":" }) else { return self.bare }
+        return "\(self.scheme)\(user)@\(self.place)"
+    }
+
+    /// The same place for this user, without a password.
+    func of(user: String?) -> String {
+        guard let user else { return self.bare }
+        let encoded = user.utf8.map { byte -> String in
+            let isPlain =
+                byte < 0x80 && (Character(UnicodeScalar(byte)).isLetter || Character(UnicodeScalar(byte)).isNumber)
+            return isPlain || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+                ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+        }
+        return "\(self.scheme)\(encoded.joined())@\(self.place)"
+    }
+}

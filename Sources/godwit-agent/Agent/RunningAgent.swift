@@ -1,0 +1,162 @@
+import ArgumentParser
+import FoundationEssentials
+import GodwitOptions
+import Logging
+import ServiceLifecycle
+import TrackingControl
+import TrackingCore
+import TrackingMQTT
+import TrackingPublisher
+
+/// The agent as it runs: carries out a plan, and changes it while it does.
+///
+/// A plan that names another broker or user ends the connection and begins a new one; everything else is told to the
+/// publisher that runs. What is changed is kept before it is done, so that it lasts over a restart.
+actor RunningAgent: Service {
+    var plan: AgentPlan
+    let file: SettingsFile
+    private let storage: any SpoolStorage
+    private let controls: ControlOptions
+    private let power: Power
+    let logger = Logger(label: "godwit.agent")
+    /// What runs; `nil` before, after and between.
+    private var device: Device?
+    /// Whether the plan asks for another connection than the one that runs.
+    private var isRenewing = false
+
+    /// - Parameter given: The options of `run`.
+    /// - Throws: `ValidationError`, `TrackingError`.
+    init(given: OptionValues) throws {
+        let first = try AgentPlan(given: given)
+        self.storage = try first.run.recording.storage(for: first.trackables)
+        self.file = SettingsFile(path: try first.run.recording.settingsPath(for: first.trackables))
+        self.controls = first.run.controls
+        do {
+            self.plan = try AgentPlan(given: given, kept: self.file.read(self.logger))
+        } catch {
+            self.logger.error(
+                "what was changed while the agent ran does not fit what is given any more",
+                metadata: ["reason": "\(error)"])
+            self.plan = first
+        }
+        self.power = Power(isOn: self.plan.settings.isOn)
+    }
+
+    /// Runs until the source ends, a signal comes, or going on makes no sense.
+    ///
+    /// - Throws: What ended it, where that is not an orderly end.
+    func run() async throws {
+        let service = ControlService(self, options: self.controls)
+        let (signs, started) = AsyncStream.makeStream(of: Void.self)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                defer { started.finish() }
+                try await cancelWhenGracefulShutdown { try await service.run { started.yield() } }
+            }
+            // A socket that cannot be used is no agent at all: said before anything is told to anyone.
+            var isListening = false
+            for await _ in signs {
+                isListening = true
+                break
+            }
+            guard isListening else { return try await group.waitForAll() }
+            defer { group.cancelAll() }
+            try await self.live()
+        }
+    }
+
+    private func live() async throws {
+        while true {
+            self.isRenewing = false
+            let device = try self.makeDevice()
+            self.device = device
+            defer { self.device = nil }
+            try await device.run(ControlDispatcher(self))
+            guard self.isRenewing, !Task.isShuttingDownGracefully, !Task.isCancelled else { return }
+        }
+    }
+
+    /// The connection ends, and another one begins as the plan has it.
+    func renew() {
+        self.isRenewing = true
+        self.device?.publisher.finish(within: .milliseconds(2_500))
+    }
+
+    private func makeDevice() throws -> Device {
+        let run = self.plan.run
+        let identity = try run.broker.identity()
+        let configuration = try self.plan.configuration(for: identity)
+        let publisher = AssetPublisher(
+            configuration: configuration, transport: try run.broker.transport(for: configuration), spool: self.storage)
+        for trackable in self.plan.trackables { publisher.add(trackable) }
+        return try Device(publisher: publisher, identity: identity, power: self.power, run: run)
+    }
+
+    /// What runs.
+    ///
+    /// - Throws: `failed` while nothing does.
+    func running() throws(CommandFailure) -> Device {
+        guard let device = self.device else {
+            throw CommandFailure(.failed, "the agent is starting or ending; try again")
+        }
+        return device
+    }
+
+    /// What runs and may send.
+    ///
+    /// - Throws: `isOff`, `failed`.
+    func runningOn() throws(CommandFailure) -> AssetPublisher<MQTTTransport> {
+        let device = try self.running()
+        guard self.plan.settings.isOn else { throw CommandFailure(.isOff, "the agent is off; switch it on first") }
+        return device.publisher
+    }
+
+    // MARK: - Changing the plan
+
+    /// Makes a plan, in the words of commands.
+    func planned(_ make: (AgentPlan) throws -> AgentPlan) throws(CommandFailure) -> AgentPlan {
+        try self.told { try make(self.plan) }
+    }
+
+    /// What went wrong with the options, in the words of commands.
+    private func told<Value>(_ make: () throws -> Value) throws(CommandFailure) -> Value {
+        do {
+            return try make()
+        } catch let failure as CommandFailure {
+            throw failure
+        } catch let error as TrackingError {
+            throw CommandFailure(error)
+        } catch {
+            throw CommandFailure(.invalidArguments, Run.message(for: error))
+        }
+    }
+
+    /// Keeps a plan and carries it out; nothing has changed where this throws.
+    func adopt(_ next: AgentPlan) async throws(CommandFailure) {
+        let device = try self.running()
+        let configuration = try self.told { try next.configuration(for: device.identity) }
+        do throws(TrackingError) { try self.file.write(next.settings) } catch { throw CommandFailure(error) }
+        let last = self.plan
+        self.plan = next
+        // Off before anything else: no fix is taken that would be told. On after everything else.
+        if !next.settings.isOn { self.power.isOn = false }
+        await device.publisher.configure(configuration)
+        Self.carry(next.trackables, insteadOf: last.trackables, device.publisher)
+        self.power.isOn = self.plan.settings.isOn
+    }
+
+    private static func carry(
+        _ next: [Trackable], insteadOf last: [Trackable], _ publisher: AssetPublisher<MQTTTransport>
+    ) {
+        let before = Dictionary(last.map { ($0.id, $0) }) { first, _ in first }
+        let after = Set(next.map(\.id))
+        for trackable in last where !after.contains(trackable.id) { publisher.remove(trackable.id) }
+        for trackable in next {
+            if before[trackable.id] == nil {
+                publisher.add(trackable)
+            } else if before[trackable.id] != trackable {
+                publisher.change(trackable)
+            }
+        }
+    }
+}

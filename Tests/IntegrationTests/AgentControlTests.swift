@@ -1,0 +1,343 @@
+import Foundation
+import TestSupport
+import Testing
+import TrackingControl
+import TrackingCore
+
+/// The controls of a real agent on a real broker.
+@Suite(.timeLimit(.minutes(3))) struct AgentControlTests {
+    private let van = try! TrackableID("van-7")  // a name within the rules
+
+    // MARK: - How things stand
+
+    @Test func theStatusSaysWhatIsSo() async throws {
+        let scene = try AgentScene(await MosquittoProcess.start())
+        let listener = try await scene.listen()
+        let metrics = scene.file("godwit.prom")
+        let agent = try await scene.start([
+            "--mode", "active", "--destination", "52.5,-8.25", "--battery", "fixed:55", "--metrics-file", metrics,
+        ])
+        let status = try await scene.status {
+            $0.trackables.first?.state == .online && $0.lastAcknowledged != nil && $0.trackables[0].queue.points == 0
+        }
+        #expect(status.isOn && status.connection.isUp && status.connection.reason == nil)
+        #expect(status.connection.broker == scene.broker.url)
+        #expect(status.mode == .active)
+        #expect(status.sensorResolution?.desiredInterval == .seconds(1))
+        #expect(status.battery == 0.55)
+        #expect(status.trackables.map(\.id) == [self.van])
+        #expect(status.trackables[0].destination == Coordinate(latitude: 52.5, longitude: -8.25))
+        #expect(status.trackables[0].resolution?.resolution.desiredInterval == .seconds(1))
+        #expect(status.trackables[0].trip == nil)
+        #expect(status.dropped == 0 && status.quarantined == 0)
+        // What it says of the last fix is what was told.
+        let fix = try #require(status.lastFix)
+        try await listener.wait("van-7") { told in
+            told.contains { (try? LocationCodec.decode(Array($0.utf8)))?.location.time ?? fix.time >= fix.time }
+        }
+        #expect(try await scene.done(["metrics"]).contains("godwit_connected 1\n"))
+        #expect(try String(contentsOfFile: metrics, encoding: .utf8).contains("godwit_on 1\n"))
+        #expect(try await scene.done(["status"]).contains("agent         on\n"))
+        #expect(try Self.mode(of: scene.socket) == 0o600)
+        try await scene.broker.stop()
+        let down = try await scene.status { !$0.connection.isUp && $0.queue.points > 0 }
+        #expect(down.connection.reason != nil)
+        #expect(down.queue.oldest != nil && down.queue.bytes > 0)
+        #expect(down.trackables[0].state == .offline)
+        let ended = try await agent.end()
+        #expect(ended.code == 0, "\(ended.errors)")
+        #expect(!FileManager.default.fileExists(atPath: scene.socket))
+    }
+
+    private static func mode(of path: String) throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        return try #require(attributes[.posixPermissions] as? Int)
+    }
+
+    @Test func aSecondAgentOnTheSameSocketEndsAndOneThatWasKilledIsReplaced() async throws {
+        let scene = try AgentScene(await MosquittoProcess.start())
+        let agent = try await scene.start()
+        let second = try await Programs.run(
+            "godwit-agent",
+            [
+                "run", "--trackable", "van-8", "--source", "simulate:", "--socket", scene.socket, "--broker",
+                scene.broker.url,
+            ])
+        #expect(second.code == 64)
+        #expect(second.errors.contains("another agent listens on '\(scene.socket)'"))
+        #expect(try await scene.status().trackables.map(\.id) == [self.van])
+        try await agent.end(SIGKILL)
+        #expect(FileManager.default.fileExists(atPath: scene.socket))
+        let next = try await scene.start()
+        #expect(try await next.end().code == 0)
+    }
+
+    @Test func theServiceManagerHearsTheBeginningTheLifeAndTheEnd() async throws {
+        let scene = try AgentScene(await MosquittoProcess.start())
+        let manager = try NotifySocket(isAbstract: false)
+        let agent = try await scene.start(environment: ["NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "100000"])
+        var told: Set<String> = []
+        while !told.isSuperset(of: ["READY=1", "WATCHDOG=1"]) { told.insert(try await manager.next()) }
+        agent.terminate()
+        while try await manager.next() != "STOPPING=1" {}
+        #expect(try await agent.result().code == 0)
+    }
+
+    // MARK: - On and off
+
+    @Test func offIsAbsentAndSilentUntilItIsOnAgainAlsoOverARestart() async throws {
+        let scene = try AgentScene(await MosquittoProcess.start())
+        let watcher = try Programs.start(
+            "godwit", ["watch", "van-7", "--silent", "--format", "json", "--broker", scene.broker.url])
+        let agent = try await scene.start(["--default-resolution", "HIGH/200/0"])
+        try await watcher.wait { $0.contains("\"event\":\"location\"") && $0.contains("\"status\":\"PRESENT\"") }
+        try await scene.done(["off"])
+        try await watcher.wait {
+            $0.split(separator: "\n").last { $0.contains("\"status\"") }?.contains("ABSENT") == true
+        }
+        #expect(try await scene.status().isOn == false)
+        let listener = try await scene.listen()
+        let refused = try await scene.control(["report"])
+        #expect(refused.code == 1 && refused.errors == "Error: the agent is off; switch it on first\n")
+        #expect(try await scene.control(["trip", "start"]).code == 1)
+        #expect(try await scene.control(["flush"]).code == 1)
+        #expect(try await scene.control(["queue", "list"]).code == 0)
+        try await agent.end(SIGKILL)
+        let next = try await scene.start(["--default-resolution", "HIGH/200/0"])
+        let status = try await scene.status { $0.connection.isUp }
+        #expect(!status.isOn && status.trackables.map(\.state) == [.offline])
+        // What stands of it is withdrawn again, and the will of the one that was killed is not its own.
+        let said = listener.payloads("van-7").count
+        try await Task.sleep(for: .seconds(1))  // nothing is what is waited for
+        #expect(listener.payloads("van-7").count == said)
+        try await scene.done(["on"])
+        try await listener.wait("van-7") { $0.count > said }
+        try await watcher.wait {
+            $0.split(separator: "\n").last { $0.contains("\"status\"") }?.contains("PRESENT") == true
+        }
+        #expect(try await next.end().code == 0)
+    }
+
+    // MARK: - A fix now
+
+    @Test func aReportDoesNotWaitForTheResolution() async throws {
+        let scene = try AgentScene(await MosquittoProcess.start())
+        let listener = try await scene.listen()
+        let agent = try await scene.start(["--default-resolution", "LOW/600000/0"])
+        try await listener.wait("van-7") { $0.count == 1 }
+        try await scene.status { $0.trackables.first?.state == .online }
+        try await scene.done(["report"])
+        try await listener.wait("van-7") { $0.count == 2 }
+        #expect(try await scene.status().sensorResolution?.desiredInterval == .seconds(600))
+        #expect(try await agent.end().code == 0)
+    }
+
+    // MARK: - What is carried
+
+    @Test func whatIsCarriedLastsOverAKill() async throws {
+        let scene = try AgentScene(await MosquittoProcess.start())
+        var agent = try await scene.start()
+        let van8 = try TrackableID("van-8")
+        try await scene.done(["add", "van-8", "--destination", "52.5,-8.25"])
+        try await scene.done(["destination", "--", "van-7", "-33.9,151.2"])
+        try await scene.status { $0.trackables.allSatisfy { $0.state == .online } }
+        try await agent.end(SIGKILL)
+        agent = try await scene.start()
+        var carried = try await scene.status { $0.trackables.count == 2 }.trackables
+        #expect(carried.map(\.id) == [self.van, van8])
+        #expect(
+            carried.map(\.destination) == [
+                Coordinate(latitude: -33.9, longitude: 151.2), Coordinate(latitude: 52.5, longitude: -8.25),
+            ])
+        try await scene.done(["remove", "van-7"])
+        try await scene.done(["destination", "van-8", "none"])
+        try await agent.end(SIGKILL)
+        agent = try await scene.start()
+        carried = try await scene.status { !$0.trackables.isEmpty }.trackables
+        #expect(carried.map(\.id) == [van8] && carried[0].destination == nil)
+        try await scene.done(["track", "bike"])
+        #expect(try await scene.status().trackables.map(\.id.rawValue) == ["bike"])
+        let unknown = try await scene.control(["remove", "van-8"])
+        #expect(unknown.code == 1 && unknown.errors == "Error: the agent does not carry 'van-8'\n")
+        try await agent.end()
+        // Who gives something else at the start means it.
+        agent = try await scene.start(["--destination", "1,2"])
+        #expect(try await scene.status().trackables.map(\.id) == [self.van])
+        #expect(try await agent.end().code == 0)
+    }
+
+    @Test func bindRefusesWhileSomethingIsUnsent() async throws {
+        let scene = try AgentScene(await MosquittoProcess.start())
+        var agent = try await scene.start(["--batch-window", "off", "--default-resolution", "HIGH/200/0"])
+        try await scene.status { $0.queue.points > 0 }
+        let refused = try await scene.control(["bind", "van-8"])
+        #expect(refused.code == 1 && refused.errors.contains("of 'van-7' are not sent"), "\(refused.errors)")
+        try await scene.done(["bind", "van-8", "--force"])
+        try await agent.end(SIGKILL)
+        agent = try await scene.start(["--batch-window", "off"])
+        #expect(try await scene.status().trackables.map(\.id.rawValue) == ["van-8"])
+        #expect(try await agent.end().code == 0)
+    }
+
+    // MARK: - Trips
+
+    @Test func aTripLastsOverAKill() async throws {
+        let scene = try AgentScene(await MosquittoProcess.start())
+        var agent = try await scene.start(["--default-resolution", "HIGH/200/0"])
+        #expect(try await scene.done(["trip", "start", "bus"]).hasPrefix("bus, under way"))
+        let second = try await scene.control(["trip", "start"])
+        #expect(second.code == 1 && second.errors.contains("under way"))
+        try await scene.status { $0.trip?.distance ?? 0 > 0 }
+        try await agent.end(SIGKILL)
+        agent = try await scene.start(["--default-resolution", "HIGH/200/0"])
+        try await scene.status { $0.trip?.state == .active }
+        #expect(try await scene.done(["trip", "status"]).hasPrefix("van-7: bus, under way"))
+        #expect(try await scene.done(["trip", "stop"]).hasPrefix("bus, ended"))
+        let none = try await scene.control(["trip", "stop"])
+        #expect(none.code == 1 && none.errors.contains("no trip"))
+        #expect(try await scene.status().trip?.state == .ended)
+        #expect(try await agent.end().code == 0)
+    }
+
+    // MARK: - The queue
+
+    @Test func theQueueIsShownExportedSentAndForgotten() async throws {
+        let scene = try AgentScene(await MosquittoProcess.start())
+        let listener = try await scene.listen()
+        let agent = try await scene.start(["--batch-window", "off", "--default-resolution", "HIGH/100/0"])
+        try await scene.status { $0.queue.points >= 5 && $0.connection.isUp }
+        #expect(try await scene.done(["queue", "list", "--limit", "3"]).split(separator: "\n").count == 3)
+        let file = scene.file("queue.jsonl")
+        #expect(try await scene.done(["queue", "export", file]).hasSuffix("records written\n"))
+        #expect(try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").count >= 5)
+        #expect(try await scene.done(["send-now"]).hasSuffix("sent\n"))
+        try await listener.wait("van-7/history") { !$0.isEmpty }
+        try await scene.status { $0.queue.points >= 2 }
+        #expect(try await scene.done(["flush"]).hasSuffix("sent\n"))
+        try await scene.broker.stop()
+        try await scene.status { !$0.connection.isUp && $0.queue.points >= 2 }
+        #expect(try await scene.control(["flush"]).code == 1)
+        try await scene.done(["configure", "default-resolution=LOW/600000/0"])
+        #expect(try await scene.done(["queue", "purge", "--yes"]).hasSuffix("forgotten\n"))
+        #expect(try await scene.status().queue.points <= 1)
+        #expect(try await scene.done(["quarantine", "list"]).isEmpty)
+        #expect(try await scene.done(["quarantine", "retry"]) == "0 records back in line\n")
+        #expect(try await agent.end().code == 0)
+    }
+
+    // MARK: - Settings
+
+    @Test func settingsChangeAtOnceAndLast() async throws {
+        let scene = try AgentScene(await MosquittoProcess.start())
+        let listener = try await scene.listen()
+        var agent = try await scene.start(["--default-resolution", "LOW/600000/0"])
+        try await scene.status { $0.trackables.first?.state == .online }
+        #expect(
+            try await scene.done(["configure", "default-resolution=HIGH/200/0", "keep-points=500"])
+                == "default-resolution: LOW/600000/0 -> HIGH/200/0\nkeep-points: (not set) -> 500\n")
+        try await listener.wait("van-7") { $0.count >= 5 }
+        try await agent.end(SIGKILL)
+        agent = try await scene.start(["--default-resolution", "LOW/600000/0"])
+        #expect(try await scene.status().sensorResolution?.desiredInterval == .milliseconds(200))
+        #expect(try await scene.done(["configure", "default-resolution=HIGH/200/0"]) == "nothing changed\n")
+        // A zone is told by name alone: where it is would be told to everyone.
+        #expect(try await scene.done(["configure", "zone=home,52,-8,100"]) == "zone: replaced\n")
+        for (settings, message) in [
+            (["default-resolution=LOW/1000/0", "source=simulate:"], "source needs a restart"),
+            (["default-resolution=LOW/1000/0", "keep-points=0"], "--keep-points must be 1 or more"),
+            (["default-resolution=often"], "default-resolution"), (["nothing=1"], "there is no setting 'nothing'"),
+            (["destination=north"], "destination must be LAT,LON"), (["raw=perhaps"], "raw must be on or off"),
+        ] {
+            let refused = try await scene.control(["configure"] + settings)
+            #expect(refused.code == 1 && refused.errors.contains(message), "\(settings): \(refused.errors)")
+        }
+        #expect(try await scene.status().sensorResolution?.desiredInterval == .milliseconds(200), "all or none")
+        try await scene.done(["configure", "destination=52.5,-8.25", "proximity=300"])
+        #expect(try await scene.status().trackables[0].destination == Coordinate(latitude: 52.5, longitude: -8.25))
+        try await agent.end()
+        agent = try await scene.start(["--default-resolution", "LOW/60000/0"])
+        #expect(try await scene.status().sensorResolution?.desiredInterval == .seconds(60), "given anew")
+        #expect(try await agent.end().code == 0)
+    }
+
+    // MARK: - Set-up
+
+    @Test func aSetUpLinkMovesTheAgentToAnotherBroker() async throws {
+        let scene = try AgentScene(await MosquittoProcess.start())
+        let other = try await Self.guarded(scene)
+        var agent = try await scene.start()
+        try await scene.status { $0.connection.isUp }
+        let link =
+            "godwit://setup?broker=mqtt%3A%2F%2F127.0.0.1%3A\(other.port)&user=box&token=hunter2&trackable=van-9"
+        let no = try await self.answer("n\n", to: ["setup", link], scene)
+        #expect(no.code == 1 && no.text.contains("broker: \(scene.broker.url) -> \(other.url)"))
+        #expect(no.text.contains("password: replaced") && no.text.contains("trackable: van-7 -> van-9"))
+        #expect(try await scene.status().connection.broker == scene.broker.url)
+        let yes = try await self.answer("y\n", to: ["setup", link], scene)
+        #expect(yes.code == 0, "\(yes.text)")
+        #expect(!(yes.text + no.text + agent.errors).contains("hunter2"))
+        let there: (AgentStatus) -> Bool = {
+            $0.connection.broker == other.url && $0.trackables.map(\.id.rawValue) == ["van-9"]
+                && $0.trackables[0].state == .online
+        }
+        try await scene.status(there)
+        let files = try FileManager.default.contentsOfDirectory(atPath: scene.file("state/godwit"))
+        let secrets = files.filter { $0.contains("password") || $0.hasSuffix(".settings") }
+        #expect(secrets.count == 2)
+        for name in secrets { #expect(try Self.mode(of: scene.file("state/godwit/\(name)")) == 0o600) }
+        try await agent.end(SIGKILL)
+        agent = try await scene.start()
+        try await scene.status(there)
+        #expect(try await agent.end().code == 0)
+    }
+
+    @Test(arguments: [[], ["--spool", "memory"]])
+    func whatWaitsGoesToTheOtherBroker(more: [String]) async throws {
+        let scene = try AgentScene(await MosquittoProcess.start())
+        let other = try await MosquittoProcess.start()
+        let listener = try AgentScene.Listener(other)
+        try await listener.waitUntilListening()
+        let agent = try await scene.start(["--default-resolution", "HIGH/200/0"] + more)
+        try await scene.status { $0.lastAcknowledged != nil }
+        try await scene.broker.stop()
+        let waiting = try await scene.status { $0.queue.points >= 3 }
+        let link = "godwit://setup?broker=mqtt%3A%2F%2F127.0.0.1%3A\(other.port)"
+        #expect(try await scene.done(["setup", link, "--yes"]).hasSuffix("-> \(other.url)\ndone\n"))
+        try await scene.status { $0.connection.isUp && $0.trackables.first?.state == .online }
+        try await listener.wait("van-7") { !$0.isEmpty }
+        try await scene.done(["flush"])
+        let oldest = try #require(waiting.queue.oldest)
+        try await listener.wait("van-7/history") { batches in
+            batches.contains { text in
+                let batch = (try? HistoryCodec.decode(Array(text.utf8)[...]))?.batch
+                return batch?.records.contains { $0.time <= oldest } == true
+            }
+        }
+        #expect(try await agent.end().code == 0)
+    }
+
+    /// A broker that lets in the user `box` with the password `hunter2`, and nobody else.
+    private static func guarded(_ scene: AgentScene) async throws -> MosquittoProcess {
+        let passwords = scene.file("passwords")
+        try await ChildProcess.run(
+            "/bin/sh",
+            ["-ec", "umask 077; mosquitto_passwd -b -c '\(passwords)' box hunter2; chmod 644 '\(passwords)'"])
+        return try await MosquittoProcess.start { port, _ in
+            "listener \(port) 127.0.0.1\nallow_anonymous false\npassword_file \(passwords)"
+        }
+    }
+
+    /// Runs a control on a terminal and answers what it asks.
+    private func answer(
+        _ text: String, to arguments: [String], _ scene: AgentScene
+    ) async throws -> (code: Int32, text: String) {
+        let terminal = try PseudoTerminal()
+        let program = try ChildProcess(
+            Programs.root.appending(path: ".build/debug/godwit-agent").path(), arguments,
+            environment: ["GODWIT_SOCKET": scene.socket, "PATH": "/usr/bin:/bin", "TERM": "xterm"],
+            input: terminal.path, output: terminal.path)
+        try await terminal.waitForCommand("[y/N] ")
+        try await terminal.send(text.utf8)
+        return (try await program.waitForEnd() >> 8, terminal.commands)
+    }
+}

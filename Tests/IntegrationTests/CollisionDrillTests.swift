@@ -1,0 +1,87 @@
+import Foundation
+import TestSupport
+import Testing
+import TrackingCore
+import TrackingTesting
+
+/// Two agents on one trackable: the later one owns it, the other stops, and nothing of either is lost.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct CollisionDrillTests {
+    /// The one that was there first, as it ends.
+    private func check(_ scene: DrillScene, loser: RunningProgram, other: String) async throws {
+        let result = try await loser.result(within: .seconds(60))
+        #expect(result.code == 77, "\(result.errors.suffix(2000))")
+        #expect(result.errors.contains("another publisher, '\(other)', carries 'van' since later"))
+        // It withdraws and stays silent: what stands of publishers is the other's.
+        let written = loser.loggedRecords
+        try await scene.everythingArrived(written)
+        #expect(scene.events.filter { $0 == "COLLISION" }.count == 1)
+    }
+
+    /// The one that carries it now goes on, and ends in order.
+    private func check(_ scene: DrillScene, owner: RunningProgram) async throws {
+        let before = owner.loggedRecords.count
+        try await scene.wait(owner, logged: before + 10)
+        owner.terminate()
+        let result = try await owner.result(within: .seconds(20))
+        #expect(result.code == 0, "\(result.errors.suffix(2000))")
+        try await scene.everythingArrived(owner.loggedRecords)
+    }
+
+    @Test func theOneThatComesLaterOwnsIt() async throws {
+        try await DrillScene.play(on: try await MosquittoProcess.start()) { scene in
+            let first = try scene.agent("first", source: "jsonl:\(try scene.drive(20_000))", ["--speed", "20"])
+            try await scene.wait(first, logged: 40)
+            let second = try scene.agent("second", source: "jsonl:\(try scene.drive(20_000))", ["--speed", "20"])
+            try await self.check(scene, loser: first, other: "second")
+            try await self.check(scene, owner: second)
+        }
+    }
+
+    @Test(arguments: ["keep", "clear"]) func theOneThatWasAwayMeanwhileFindsTheOther(_ rule: String) async throws {
+        let broker = try await MosquittoProcess.start()
+        let proxy = try FaultProxy(to: broker.port)
+        try await DrillScene.play(on: broker) { scene in
+            let first = try scene.agent(
+                "first", source: "jsonl:\(try scene.drive(20_000))", ["--speed", "20", "--on-collision", rule],
+                port: proxy.port)
+            try await scene.wait(first, logged: 40)
+            // It goes into a tunnel, and records.
+            proxy.mode = .refuse
+            proxy.cut()
+            let before = first.loggedRecords.count
+            try await scene.wait(first, logged: before + 200)
+            let second = try scene.agent("second", source: "jsonl:\(try scene.drive(20_000))", ["--speed", "20"])
+            try await scene.wait(second, logged: 20)
+            proxy.mode = .pass
+            if rule == "keep" {
+                try await self.check(scene, loser: first, other: "second")
+            } else {
+                let result = try await first.result(within: .seconds(60))
+                #expect(result.code == 77, "\(result.errors.suffix(2000))")
+                let missing = first.loggedRecords.filter { scene.recorder.contents.records[$0] == nil }
+                #expect(!missing.isEmpty, "nothing was cleared")
+                // What is not there was declared gone.
+                let handled = scene.recorder.contents.handled
+                #expect(missing.allSatisfy { handled[$0.stream]?.contains($0.seq) == true }, "\(missing.sorted())")
+                #expect(scene.events.filter { $0 == "COLLISION" }.count == 1)
+            }
+            try await self.check(scene, owner: second)
+        }
+    }
+
+    @Test func theOneThatWasNeverThereBeforeComesLater() async throws {
+        let broker = try await MosquittoProcess.start()
+        let proxy = try FaultProxy(to: broker.port)
+        proxy.mode = .refuse
+        try await DrillScene.play(on: broker) { scene in
+            let away = try scene.agent(
+                "away", source: "jsonl:\(try scene.drive(20_000))", ["--speed", "20"], port: proxy.port)
+            try await scene.wait(away, logged: 100)
+            let there = try scene.agent("there", source: "jsonl:\(try scene.drive(20_000))", ["--speed", "20"])
+            try await scene.wait(there, logged: 40)
+            proxy.mode = .pass
+            try await self.check(scene, loser: there, other: "away")
+            try await self.check(scene, owner: away)
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import TestSupport
+import Testing
+import TrackingCore
+
+/// Agents that carry `van`, a broker, and a recorder that counts what reaches it; all of it is gone with the test.
+final class DrillScene: Sendable {
+    /// For logs, drives and configurations.
+    let folder: URL
+    let broker: MosquittoProcess
+    let recorder: TestRecorder
+
+    private init(_ broker: MosquittoProcess, acknowledgingAs name: String?) throws {
+        self.folder = FileManager.default.temporaryDirectory.appending(path: "godwit-scene-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
+        self.broker = broker
+        self.recorder = try TestRecorder(of: "van", on: broker, acknowledgingAs: name)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: self.folder) }
+
+    /// Plays a scene while the recorder listens.
+    ///
+    /// - Parameter recorder: The name under which it acknowledges.
+    static func play(
+        on broker: MosquittoProcess, recorder name: String? = nil,
+        _ body: (DrillScene) async throws -> Void
+    ) async throws {
+        let scene = try DrillScene(broker, acknowledgingAs: name)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await scene.recorder.run() }
+            try await scene.recorder.waitUntilListening()
+            try await body(scene)
+            group.cancelAll()
+        }
+    }
+
+    /// A drive of so many fixes, four a second by their own times, as a file.
+    func drive(_ fixes: Int, from start: Double = 1_700_000_000) throws -> String {
+        let lines = (0..<fixes).map { Self.feature($0, time: start + Double($0) * 0.25) }
+        let file = self.folder.appending(path: "drive-\(UUID().uuidString).jsonl")
+        try (lines.joined(separator: "\n") + "\n").write(to: file, atomically: true, encoding: .utf8)
+        return file.path()
+    }
+
+    /// A line of a drive.
+    static func feature(_ index: Int, time: Double) -> String {
+        let (latitude, longitude) = (52.0 + Double(index) * 1e-4, -8.5 + Double(index % 7) * 1e-5)
+        return "{\"type\":\"Feature\",\"geometry\":{\"type\":\"Point\",\"coordinates\":[\(longitude),\(latitude)]},"
+            + "\"properties\":{\"time\":\(time)}}"
+    }
+
+    /// Starts an agent with a log of its own; every fix is asked for, and said when it is written.
+    func agent(
+        _ name: String, source: String, _ more: [String] = [], port: Int? = nil, spool: String? = nil
+    ) throws -> RunningProgram {
+        try Programs.start(
+            "godwit-agent", self.arguments(name, source: source, port: port, spool: spool) + more)
+    }
+
+    /// What such an agent is started with.
+    func arguments(_ name: String, source: String, port: Int? = nil, spool: String? = nil) -> [String] {
+        [
+            "run", "--trackable", "van", "--broker", "mqtt://127.0.0.1:\(port ?? self.broker.port)",
+            "--client-id", name, "--battery", "none", "--source", source,
+            "--spool", spool ?? self.folder.appending(path: "\(name).sqlite").path(), "--log-level", "trace",
+            "--default-resolution", "HIGH/1000/0", "--sensor-resolution", "HIGH/0/0",
+            "--batch-size", "20", "--batch-window", "0.2",
+        ]
+    }
+
+    /// Waits until an agent has written so many records.
+    func wait(_ agent: RunningProgram, logged count: Int) async throws {
+        try await agent.wait(within: .seconds(60)) { _ in agent.loggedRecords.count >= count }
+    }
+
+    /// Checks that all of these reached the recorder, each with one content.
+    func everythingArrived(_ names: Set<TestRecorder.Name>) async throws {
+        try await self.recorder.wait(for: names, within: .seconds(60))
+        for (name, contents) in self.recorder.contents.records {
+            #expect(Set(contents).count == 1, "\(name) came with two contents")
+        }
+        for batch in self.recorder.contents.batches {
+            #expect(batch.records.map(\.seq) == batch.records.map(\.seq).sorted())
+        }
+    }
+
+    /// The kinds of the events that came in batches.
+    var events: [String] {
+        self.recorder.contents.batches.flatMap(\.records).filter { $0.kind == .event }.compactMap { record in
+            (try? MessageCodec.decodeEvent(record.payload[...]))?.kind.rawValue
+        }
+    }
+}

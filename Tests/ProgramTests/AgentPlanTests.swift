@@ -1,0 +1,161 @@
+import ArgumentParser
+import Foundation
+import GodwitOptions
+import Testing
+import TrackingControl
+import TrackingCore
+import TrackingMQTT
+import TrackingPublisher
+
+@testable import godwit_agent
+
+/// What an agent does: what was given at its start, with what was changed since.
+@Suite struct AgentPlanTests {
+    private func given(_ more: [String] = [], environment: [String: String] = [:]) throws -> OptionValues {
+        try LayeredArguments.values(
+            ["run", "--trackable", "van-7", "--source", "simulate:"] + more, environment: environment,
+            for: GodwitAgent.self)
+    }
+
+    private func plan(_ more: [String] = [], kept: AgentSettings = AgentSettings()) throws -> AgentPlan {
+        try AgentPlan(given: self.given(more), kept: kept)
+    }
+
+    /// As the next start reads it.
+    private func kept(_ plan: AgentPlan) throws -> AgentSettings {
+        let settings = try AgentSettings(plan.settings.encoded())
+        #expect(settings == plan.settings)
+        return settings
+    }
+
+    // MARK: - What lasts
+
+    @Test func whatWasChangedLasts() throws {
+        let place = try #require(Coordinate(latitude: -33.9, longitude: 151.2))
+        let van8 = AgentSettings.Carried(id: try TrackableID("van-8"), destination: place)
+        let changed = try self.plan(["--mode", "active"]).setting(["mode": ["passive"], "keep-points": ["7"]])
+            .carrying([van8]).switched(isOn: false)
+        let next = try self.plan(["--mode", "active"], kept: self.kept(changed))
+        #expect(next.run.capture.mode == .passive && next.run.recording.keepPoints == 7)
+        #expect(next.carried == [van8] && !next.settings.isOn)
+    }
+
+    @Test func whatIsGivenOtherwiseWinsOverWhatWasChangedBefore() throws {
+        let changed = try self.plan(["--mode", "active"]).setting(["mode": ["passive"], "keep-points": ["7"]])
+            .carrying([])
+        let next = try self.plan(
+            ["--mode", "balanced", "--destination", "1,2"], kept: self.kept(changed))
+        #expect(next.run.capture.mode == .balanced, "the option was given anew")
+        #expect(next.run.recording.keepPoints == 7, "this one was not")
+        #expect(next.carried.map(\.id.rawValue) == ["van-7"])
+    }
+
+    @Test func whatIsChangedBackIsNotRemembered() throws {
+        let plan = try self.plan(["--mode", "active"])
+        let back = try plan.setting(["mode": ["passive"]]).setting(["mode": ["active"]]).carrying([])
+            .carrying(plan.carried)
+        #expect(back.settings == AgentSettings())
+        #expect(try plan.setting(["mode": nil]).run.capture.mode == nil, "as if it were not given")
+    }
+
+    @Test func passwordsInAddressesAreNotRemembered() throws {
+        let plan = try self.plan(["--broker", "mqtt://box:hunter2@a"]).setting(["broker": ["mqtt://box@b"]])
+        let bytes = try plan.settings.encoded()
+        #expect(!String(decoding: bytes, as: UTF8.self).contains("hunter2"))
+        let next = try self.plan(["--broker", "mqtt://box:hunter3@a"], kept: self.kept(plan))
+        #expect(try next.run.broker.addresses.map(\.host) == ["b"])
+    }
+
+    @Test(arguments: [
+        "", "{}", "[1]", #"{"version":2,"on":true,"options":{}}"#, #"{"version":1,"on":"no","options":{}}"#,
+    ])
+    func whatCannotBeReadIsRefused(text: String) {
+        #expect(throws: TrackingError.self) { try AgentSettings(Array(text.utf8)) }
+    }
+
+    @Test func aProfileLiesBeneathWhatIsGiven() throws {
+        let plan = try self.plan(["--batch-size", "9"]).setting(["profile": ["nextbillion"]])
+        #expect(plan.run.recording.batchSize == 9)
+        #expect(plan.run.recording.keepPoints == 5000)
+        #expect(try plan.setting(["profile": ["overland"]]).run.recording.keepPoints == nil)
+    }
+
+    @Test func theEnvironmentIsGivenToo() throws {
+        let given = try self.given(environment: [
+            "GODWIT_MODE": "passive", "GODWIT_RAW": "on", "GODWIT_ZONE": "a,1,2,30\nb,3,4,50",
+        ])
+        #expect(given["mode"] == ["passive"] && given["raw"] == ["true"] && given["zone"]?.count == 2)
+        #expect(try AgentPlan(given: given).run.capture.zone.count == 2)
+    }
+
+    // MARK: - What is carried
+
+    @Test func whatIsAddedHasTheSettingsOfTheOptionsButTheDestination() throws {
+        let plan = try self.plan(["--destination", "1,2", "--proximity", "300", "--floor", "HIGH/1000/0"])
+        let van8 = AgentSettings.Carried(id: try TrackableID("van-8"), destination: nil)
+        let both = try plan.carrying(plan.carried + [van8]).trackables
+        #expect(both.map(\.floor?.desiredInterval) == [.seconds(1), .seconds(1)])
+        #expect(both[0].constraints?.proximityThreshold != nil)
+        #expect(both[1].destination == nil && both[1].constraints == nil)
+        let there = try plan.carrying([van8]).going(van8.id, to: Coordinate(latitude: 3, longitude: 4))
+        #expect(there.trackables[0].constraints?.proximityThreshold != nil, "near is near something again")
+    }
+
+    // MARK: - Settings
+
+    @Test func everyOptionIsAtOnceOrSaysThatItNeedsARestart() throws {
+        let options = try self.plan().options
+        for name in OptionTableTests.run.map(\.option) where name != "destination" {
+            let isLive = LiveSettings.names.contains(name)
+            #expect(options.knows(name))
+            #expect(!isLive || !LiveSettings.local.contains(name), "\(name)")
+            do throws(CommandFailure) {
+                _ = try LiveSettings.values([name: "on"], of: options, isFromAfar: false)
+                #expect(isLive, "\(name)")
+            } catch {
+                #expect(error.message.hasPrefix("\(name) needs a restart"))
+            }
+        }
+    }
+
+    @Test(arguments: LiveSettings.local.sorted())
+    func whatIsLocalIsNotTakenFromAfar(name: String) throws {
+        let failure = #expect(throws: CommandFailure.self) {
+            _ = try LiveSettings.values([name: "on", "mode": "active"], of: self.plan().options, isFromAfar: true)
+        }
+        #expect(failure?.code == .notAllowed)
+    }
+
+    /// An option of a later version that names a program or a file must not be settable from afar by being forgotten.
+    @Test func whatIsNeitherAtOnceNorLocalIsHarmless() throws {
+        let others = Set(OptionTableTests.run.map(\.option)).subtracting(LiveSettings.names)
+            .subtracting(LiveSettings.local)
+        #expect(
+            others == [
+                "trackable", "destination", "speed", "durability", "fail-fast", "log-level", "wifi", "live",
+            ])
+    }
+
+    // MARK: - Set-up
+
+    private func setup(_ link: String, _ plan: AgentPlan) throws -> SetupPlan {
+        try SetupPlan(try SetupRequest(link: "godwit://setup?\(link)"), for: plan)
+    }
+
+    @Test func whatALinkDoesNotSayIsLeftAlone() throws {
+        let plan = try self.plan(["--broker", "mqtts://box:old@a.example:99"])
+        let user = try self.setup("user=b%2Fx", plan)
+        #expect(user.values == ["broker": ["mqtts://b%2Fx@a.example:99"]])
+        #expect(user.password == "old", "it would be lost with the address")
+        #expect(user.changes == [.init(key: "user", before: "box", after: "b/x")])
+        let broker = try self.setup("broker=mqtt%3A%2F%2Fb", plan)
+        #expect(broker.values == ["broker": ["mqtt://box@b:1883"]])
+        let token = try self.setup("token=new", plan)
+        #expect(token.password == "new" && token.changes == [.init(key: "password", before: nil, after: nil)])
+        let same = try self.setup("user=box&trackable=van-7", plan)
+        #expect(same.changes.isEmpty && !same.isNewConnection && same.trackable == nil)
+        let other = try self.setup("trackable=van-8", plan)
+        #expect(other.trackable?.rawValue == "van-8" && !other.isNewConnection)
+        #expect(throws: CommandFailure.self) { try self.setup("token=new", self.plan()) }
+    }
+}

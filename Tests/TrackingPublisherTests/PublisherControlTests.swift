@@ -1,0 +1,215 @@
+import Testing
+import TrackingCore
+
+@testable import TrackingPublisher
+
+/// What a publisher does that is steered while it runs.
+@Suite struct PublisherControlTests {
+    private func switched(_ talk: inout PublisherConversation, isOn: Bool) -> [String] {
+        var configuration = talk.machine.configuration
+        configuration.isOn = isOn
+        return talk.happened(.configure(configuration))
+    }
+
+    // MARK: - On and off
+
+    @Test func offWithdrawsThePresenceAndSaysNothingMore() throws {
+        var talk = try PublisherConversation.online()
+        let said = self.switched(&talk, isOn: false)
+        #expect(
+            said == [
+                "van/publisher/d1: cleared", "van/resolution: cleared", "_clients/d1: offline mine/0", "van is OFFLINE",
+                "tell van BALANCED/10000/0 OFFLINE subscribers 0",
+            ])
+        _ = talk.hear("tracking/_clients/d1", talk.said["tracking/_clients/d1"] ?? [])
+        #expect(try talk.fix(at: 20) == [])
+        #expect(talk.subscriber("w1").filter { $0.contains(": ") } == [])
+        #expect(talk.wait(.seconds(600)).filter { $0.contains(": ") } == [])
+    }
+
+    @Test func onComesBackAsTheLaterPublisher() throws {
+        var talk = try PublisherConversation.online()
+        _ = self.switched(&talk, isOn: false)
+        _ = talk.wait(.seconds(30))
+        let said = self.switched(&talk, isOn: true)
+        #expect(said.contains("_clients/d1: online mine/0"))
+        #expect(said.contains("van/publisher/d1: present mine/0 since 1030.0"))
+        #expect(try talk.fix(at: 30).contains("fix 2 sent"))
+    }
+
+    @Test func whatIsOnItsWayWhenItIsSwitchedOffGoesAgain() throws {
+        var talk = try PublisherConversation.online()
+        #expect(try talk.fix(at: 10).contains("van: update 2"))
+        _ = self.switched(&talk, isOn: false)
+        // The broker's late answer is not about what comes after.
+        _ = talk.acked()
+        #expect(self.switched(&talk, isOn: true).contains("van: update 2"))
+    }
+
+    @Test func offLastsThroughReconnects() throws {
+        var talk = try PublisherConversation.online()
+        _ = self.switched(&talk, isOn: false)
+        _ = talk.lose()
+        _ = talk.connect(1)
+        #expect(talk.granted().filter { $0.contains(": ") } == [])
+        _ = self.switched(&talk, isOn: true)
+        #expect(talk.said["tracking/van/publisher/d1"]?.isEmpty == false)
+    }
+
+    @Test func whereItWasNotConnectedThePresenceIsWithdrawnLater() throws {
+        var talk = try PublisherConversation.online()
+        _ = talk.lose()
+        #expect(self.switched(&talk, isOn: false).filter { $0.contains(": ") } == [])
+        _ = talk.connect(1)
+        #expect(
+            talk.granted().filter { $0.contains(": ") } == ["van/publisher/d1: cleared", "van/resolution: cleared"])
+    }
+
+    @Test func oneThatIsOffLeavesAtOnce() throws {
+        var talk = try PublisherConversation.online()
+        _ = self.switched(&talk, isOn: false)
+        #expect(talk.happened(.stop(by: nil)).last == "close")
+    }
+
+    // MARK: - A fix now
+
+    @Test func aReportIsTakenWhateverTheResolutionSays() throws {
+        var talk = try PublisherConversation.online()
+        #expect(talk.happened(.report(request: 1)) == ["sensor BALANCED/1000/0"])
+        let said = try talk.fix(at: 1)
+        #expect(said.contains("fix 2 sent"))
+        #expect(said.contains("van: update 2"))
+        #expect(said.contains("answer reported"))
+        #expect(said.contains("sensor BALANCED/10000/0"))
+        #expect(try talk.fix(at: 2).contains("fix 3 tooSoon"))
+    }
+
+    @Test func aReportIsTakenWhereTheCaptureFilterDropsEverything() throws {
+        var talk = try PublisherConversation(
+            [PublisherConversation.van()],
+            configure: {
+                $0.capture = try? CaptureStateMachine(
+                    filter: CaptureFilter(minimumDistance: 1000), zones: PrivacyZones([]))
+            })
+        #expect(try talk.fix(at: 0).contains("fix 1 first"))
+        #expect(try talk.fix(at: 1) == [])
+        _ = talk.happened(.report(request: 1))
+        #expect(try talk.fix(at: 2).contains("answer reported"))
+    }
+
+    @Test func aReportWithoutAFixFails() throws {
+        var talk = try PublisherConversation.online()
+        _ = talk.happened(.report(request: 1))
+        #expect(talk.wait(.seconds(19)).filter { $0.hasPrefix("answer ") } == [])
+        let said = talk.wait(.seconds(1))
+        #expect(said.contains("answer inputUnreadable"))
+        #expect(said.contains("sensor BALANCED/10000/0"))
+        _ = self.switched(&talk, isOn: false)
+        #expect(talk.happened(.report(request: 2)) == ["answer invalidConfiguration"])
+    }
+
+    // MARK: - Settings
+
+    @Test func settingsComeIntoForceWhileItRuns() throws {
+        var talk = try PublisherConversation.online()
+        var configuration = talk.machine.configuration
+        configuration.defaultResolution = try Resolution(
+            accuracy: .low, desiredInterval: .seconds(60), minimumDisplacement: 0)
+        configuration.limits.maximumCount = 7
+        configuration.client = try ClientID("other")
+        let said = talk.happened(.configure(configuration))
+        #expect(
+            said == [
+                "limits 7", "sensor LOW/60000/0", "van/resolution: LOW/60000/0 ONLINE subscribers 0",
+                "tell van LOW/60000/0 ONLINE subscribers 0",
+            ])
+        #expect(talk.machine.configuration.client.rawValue == "d1")
+        #expect(talk.happened(.configure(configuration)) == [])
+    }
+
+    @Test func aTripGoesOnWhereItsRulesChange() throws {
+        var talk = try PublisherConversation.online()
+        _ = talk.happened(.trip(try TrackableID("van"), try TripMode("bus"), request: 1))
+        var configuration = talk.machine.configuration
+        configuration.trips = TripStateMachine(automatic: try TripMode("car"), seed: 0)
+        _ = talk.happened(.configure(configuration))
+        let trip = talk.machine.snapshot(at: Moment(now: talk.now, wall: UnixTime(1000))).trackables.first?.trip
+        #expect(trip?.mode == "bus")
+    }
+
+    @Test func aTripOutlivesThatItsTrackableIsNotCarriedForAWhile() throws {
+        var talk = try PublisherConversation.online()
+        let van = try PublisherConversation.van()
+        _ = talk.happened(.trip(van.id, try TripMode("bus"), request: 1))
+        _ = talk.happened(.remove(van.id))
+        _ = talk.happened(.add(van))
+        #expect(talk.happened(.trip(van.id, nil, request: 2)).contains("answer ENDED"))
+    }
+
+    // MARK: - Commands
+
+    private func commanding() throws -> PublisherConversation {
+        var talk = try PublisherConversation(
+            [PublisherConversation.van()], configure: { $0.takesCommands = true })
+        _ = try talk.fix(at: 0)
+        #expect(talk.connect(0).contains("subscribe van/command"))
+        _ = talk.granted()
+        _ = talk.echoed()
+        _ = talk.acked()
+        return talk
+    }
+
+    private let start = #"{"id":"c1","command":"START_TRIP","time":1000}"#
+
+    @Test func withoutTheWishForThemNoCommandsAreHeard() throws {
+        var talk = try PublisherConversation([PublisherConversation.van()])
+        #expect(talk.connect(0).filter { $0.contains("command") } == [])
+        #expect(talk.hear("tracking/van/command", self.start) == [])
+    }
+
+    @Test func aCommandIsCarriedOutOnceAndRememberedInTheLog() throws {
+        var talk = try self.commanding()
+        #expect(talk.hear("tracking/van/command", self.start) == ["START_TRIP on van, answer to -"])
+        #expect(talk.hear("tracking/van/command", self.start) == [])
+        let gate = CommandGate(keeping: talk.kept[PublisherStateMachine.commandsKey])
+        var next = gate
+        let command = try CommandCodec.decode(Array(self.start.utf8))
+        #expect(next.consider(command, now: UnixTime(1000)) == .seen)
+    }
+
+    @Test func whatIsLateRetainedOrNoCommandIsNotCarriedOut() throws {
+        var talk = try self.commanding()
+        let late = #"{"id":"c2","command":"REPORT","time":900}"#
+        #expect(talk.hear("tracking/van/command", late) == [])
+        #expect(talk.hear("tracking/van/command", self.start, retained: true) == [])
+        #expect(talk.hear("tracking/van/command", "{}") == ["bad message on tracking/van/command"])
+    }
+
+    @Test func anAnswerGoesToTheEventsAndWhereItWasAskedForAlsoWhenOff() throws {
+        var talk = try self.commanding()
+        _ = self.switched(&talk, isOn: false)
+        let received = ReceivedCommand(
+            trackable: try TrackableID("van"), command: try CommandCodec.decode(Array(self.start.utf8)),
+            responseTopic: "tracking/van/command/boss", correlationData: [1])
+        let answer = CommandAnswer(id: "c1", outcome: .success([:]))
+        let said = talk.happened(.answer(answer, to: received))
+        #expect(said.count == 2)
+        #expect(said.first?.hasPrefix("van/command/boss: {\"id\":\"c1\"") == true)
+        #expect(said.last == "van/event: COMMAND")
+    }
+
+    @Test func theAnswerToARemovalIsTheLastRecordOfTheStream() throws {
+        var talk = try self.commanding()
+        let van = try TrackableID("van")
+        #expect(
+            talk.happened(.remove(van)).contains(
+                "unsubscribe van/publisher/+ van/subscriber/+ van/request/+ van/command"))
+        let received = ReceivedCommand(trackable: van, command: try CommandCodec.decode(Array(self.start.utf8)))
+        let answer = CommandAnswer(id: "c1", outcome: .success([:]))
+        #expect(talk.happened(.answer(answer, to: received)) == ["van/event: COMMAND"])
+        let event = try MessageCodec.decodeEvent((talk.said["tracking/van/event"] ?? [])[...])
+        #expect(event.seq == 2)
+        _ = talk.happened(.add(try PublisherConversation.van()))
+        #expect(try talk.fix(at: 20).contains("fix 3 first"))
+    }
+}

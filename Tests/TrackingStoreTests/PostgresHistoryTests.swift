@@ -1,0 +1,121 @@
+import TestSupport
+import Testing
+import TrackingCore
+import TrackingStore
+
+/// What is so of the store in PostgreSQL alone.
+struct PostgresHistoryTests {
+    @Test func aNewerVersionIsRefusedWithItsNumber() async throws {
+        let server = try await PostgresServer.shared()
+        let address = try await server.makeDatabase()
+        try await PostgresHistoryStore(address: address).close()
+        try await server.execute("UPDATE godwit.schema_version SET version = 99", in: address)
+        let error = await #expect(throws: TrackingError.self) { _ = try await PostgresHistoryStore(address: address) }
+        #expect(error?.code == .storeUnusable && error?.message.contains("version 99") == true)
+    }
+
+    @Test func aServerThatIsNotThereIsToldWithoutThePassword() async throws {
+        let address = "postgres://godwit:very-secret@127.0.0.1:\(try LoopbackPort.free())/none"
+        let error = await #expect(throws: TrackingError.self) { _ = try await PostgresHistoryStore(address: address) }
+        #expect(error?.code == .storeFailed && error?.message.contains("very-secret") == false)
+    }
+
+    /// Two recorders store the same records at once: each is stored once, and both acknowledge all.
+    @Test func severalRecordersStoreTogether() async throws {
+        let server = try await PostgresServer.shared()
+        let address = try await server.makeDatabase()
+        let names = (0..<20).map { "van-\($0)" }
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for recorder in 0..<3 {
+                group.addTask {
+                    let store = try await PostgresHistoryStore(address: address)
+                    var random = SplitMix64(seed: UInt64(recorder + 1))
+                    var stored = 0
+                    for first in stride(from: UInt64(1), through: 191, by: 10) {
+                        var batch = RecordingBatch()
+                        for name in names.shuffled(using: &random) {
+                            var recording = Recording(of: try trackable(name), at: now)
+                            recording.points = try points(first...(first + 9))
+                            batch.recordings.append(recording)
+                        }
+                        stored += try await store.store(batch).stored
+                    }
+                    let acknowledged = try await store.acknowledgement(of: trackable("van-7"))
+                    #expect(acknowledged.streams == [try stream("one"): 200])
+                    try await store.close()
+                    return stored
+                }
+            }
+            let stored = try await group.reduce(0, +)
+            #expect(stored == names.count * 200)
+        }
+        let store = try await PostgresHistoryStore(address: address)
+        for name in names { #expect(try await store.allPoints(of: name, limit: 1000).count == 200) }
+        try await store.close()
+    }
+
+    /// A point from next year waits in the partition for other times until its month has one.
+    @Test func aPartitionTakesOverWhatWaitedForIt() async throws {
+        let server = try await PostgresServer.shared()
+        let address = try await server.makeDatabase()
+        let store = try await PostgresHistoryStore(address: address)
+        let later = now.seconds + 400 * 86_400
+        _ = try await store.store(batch([point(1), point(2, at: later), point(3, at: 5)]))
+        #expect(try await server.value("SELECT count(*) FROM godwit.point_other", in: address) == "2")
+        _ = try await store.store(batch([point(4, at: later + 1)], at: UnixTime(later)))
+        #expect(try await server.value("SELECT count(*) FROM godwit.point_other", in: address) == "1")
+        #expect(try await store.allPoints().map(\.location.seq) == [3, 1, 2, 4])
+        try await store.close()
+    }
+
+    @Test func namesThatPostgresDoesNotTakeStopNothing() async throws {
+        let server = try await PostgresServer.shared()
+        let address = try await server.makeDatabase()
+        let store = try await PostgresHistoryStore(address: address)
+        var odd = try point(1, of: "a\0b")
+        odd.tripID = "\0"
+        let report = try await store.store(batch([odd, point(1), point(2)]))
+        #expect(report.stored == 3)
+        #expect(report.acknowledgements[try trackable("van")]?.streams[try stream("a\0b")] == 1)
+        #expect(try await store.store(batch([odd])).duplicates == 1)
+        try await store.close()
+    }
+
+    @Test func theViewsReadAsTheyAreDocumented() async throws {
+        let server = try await PostgresServer.shared()
+        let address = try await server.makeDatabase()
+        let store = try await PostgresHistoryStore(address: address)
+        _ = try await store.store(batch([fullPoint(1), point(2)]))
+        try await store.close()
+        let row = try await server.value(
+            """
+            SELECT concat_ws('|', trackable, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS'), stream, seq, mode, motion, \
+            source, ST_AsText(place)) FROM godwit.points ORDER BY time LIMIT 1
+            """, in: address)
+        #expect(row == "van|2026-09-21 14:13:21|one|1|BALANCED|driving,stationary|gps|POINT(-8.66 52.0001)")
+        #expect(try await server.value("SELECT seq FROM godwit.last_position", in: address) == "2")
+        #expect(
+            try await server.value("SELECT concat(stream, first, last, mark) FROM godwit.streams", in: address)
+                == "one12stored")
+    }
+
+    /// The server dies between two batches and comes back: what was reported is there, and storing goes on by itself.
+    @Test func aServerThatComesBackIsUsedAgain() async throws {
+        let server = try await PostgresServer.start()
+        let address = try await server.makeDatabase()
+        let store = try await PostgresHistoryStore(address: address)
+        for round in UInt64(0)..<3 {
+            _ = try await store.store(batch(points((round * 100 + 1)...(round * 100 + 50))))
+            try await server.kill()
+            let error = await #expect(throws: TrackingError.self) {
+                _ = try await store.store(batch(points((round * 100 + 51)...(round * 100 + 100))))
+            }
+            #expect(error?.code == .storeFailed)
+            try await server.restart()
+            let again = try await store.store(batch(points((round * 100 + 1)...(round * 100 + 100))))
+            #expect(again.stored == 50 && again.duplicates == 50)
+        }
+        #expect(try await store.allPoints(limit: 1000).count == 300)
+        try await store.close()
+    }
+}
