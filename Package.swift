@@ -90,8 +90,7 @@ let package = Package(
             name: "godwit",
             dependencies: [
                 "GodwitOptions", "TrackingCore", "TrackingHistory", "TrackingMQTT", "TrackingPublisher",
-                "TrackingRecorder",
-                "TrackingStore", "TrackingSubscriber", argumentParser, logging, lifecycle,
+                "TrackingRecorder", "TrackingStore", "TrackingSubscriber", argumentParser, logging, lifecycle,
             ],
             swiftSettings: settings),
 

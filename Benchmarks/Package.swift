@@ -14,8 +14,8 @@ let mqtt = Target.Dependency.product(name: "TrackingMQTT", package: "godwit")
 let publisher = Target.Dependency.product(name: "TrackingPublisher", package: "godwit")
 let subscriber = Target.Dependency.product(name: "TrackingSubscriber", package: "godwit")
 let recorder = Target.Dependency.product(name: "TrackingRecorder", package: "godwit")
-let store = Target.Dependency.product(name: "TrackingStore", package: "godwit")
 let spool = Target.Dependency.product(name: "TrackingSpool", package: "godwit")
+let store = Target.Dependency.product(name: "TrackingStore", package: "godwit")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -48,14 +48,14 @@ let package = Package(
             name: "spool-benchmarks", dependencies: ["BenchmarkSupport", core, spool, grdb, sqlite],
             swiftSettings: settings),
         .executableTarget(
+            name: "recorder-benchmarks", dependencies: ["BenchmarkSupport", core, mqtt, recorder, store],
+            swiftSettings: settings),
+        .executableTarget(
             name: "drain-benchmarks",
             dependencies: ["BenchmarkSupport", "CReference", core, mqtt, publisher, subscriber, spool, logging],
             swiftSettings: settings),
         .executableTarget(
             name: "store-benchmarks", dependencies: ["BenchmarkSupport", core, store, grdb, sqlite],
-            swiftSettings: settings),
-        .executableTarget(
-            name: "recorder-benchmarks", dependencies: ["BenchmarkSupport", core, mqtt, recorder, store],
             swiftSettings: settings),
         .executableTarget(
             name: "agent-benchmarks", dependencies: ["BenchmarkSupport", core, mqtt], swiftSettings: settings),

@@ -5,9 +5,7 @@ import TrackingCore
 /// libmosquitto queues an acknowledgement with each message that it reads, and writes all of them or none. So either
 /// everything that was read is safe, or nothing is written.
 struct Withholding {
-    /// So many messages were read.
-    private(set) var received = 0
-    /// So many of them are safe.
+    /// So many of the messages that were read are safe.
     private(set) var safe = 0
     /// Since when something is withheld; `nil` when nothing is.
     private(set) var since: MonotonicTime?
@@ -17,14 +15,13 @@ struct Withholding {
 
     /// Reading has come to this number.
     mutating func looked(at received: Int, now: MonotonicTime) {
-        self.received = received
         self.since = self.safe < received ? self.since ?? now : nil
     }
 
-    /// The first `count` messages are safe.
-    mutating func release(through count: Int) {
-        self.safe = max(self.safe, min(count, self.received))
-        self.isCatchingUp = self.safe < self.received
+    /// The first `count` of `received` messages are safe.
+    mutating func release(through count: Int, of received: Int) {
+        self.safe = max(self.safe, min(count, received))
+        self.isCatchingUp = self.safe < received
         self.since = self.isCatchingUp ? self.since : nil
     }
 }
@@ -42,7 +39,7 @@ extension MQTTConnection {
     /// The role says that messages are safe.
     func release(through count: Int, connection: Int) {
         guard self.machine.isOnline, connection == self.connection else { return }
-        self.link?.withholding.release(through: count)
+        self.link?.withholding.release(through: count, of: self.sink.receivedCount)
     }
 
     /// Nothing was written for long: before the broker gives the connection up, it is ended, and everything that was not
