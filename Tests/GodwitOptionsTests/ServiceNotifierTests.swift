@@ -44,7 +44,7 @@ import Testing
             group.addTask {
                 await notifier.keepAlive {
                     check.yield()
-                    try? await Task.sleep(for: .seconds(1000))
+                    try? await Task.sleep(for: .seconds(1000))  // an agent that hangs; it is cancelled
                 }
             }
             for await _ in checks { break }

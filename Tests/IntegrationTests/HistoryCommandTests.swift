@@ -456,15 +456,15 @@ extension HistoryCommandTests {
                     "run", "--trackable", "van", "--broker", broker.url, "--source", "simulate:", "--speed", "10",
                     "--battery", "none", "--default-resolution", "HIGH/300/0", "--batch-window", "1",
                 ])
-            try await Task.sleep(for: .seconds(4))
+            let van = try TrackableID("van")
+            try await Self.wait { await ((try? store.verify(van))??.points ?? 0) >= 8 }
             let watch = try Programs.start(
                 "godwit",
                 [
                     "watch", "van", "--broker", broker.url, "--format", "json", "--skipped", "--since", "1h", "--store",
                     "sqlite:\(shelf.file)",
                 ])
-            try await watch.wait { $0.contains("\"event\":\"state\"") }
-            try await Task.sleep(for: .seconds(4))
+            try await watch.wait { $0.contains("\"event\":\"state\"") && $0.matches(of: #/"seq":/#).count > 20 }
             watch.terminate()
             let result = try await watch.result(within: .seconds(20))
             #expect(result.code == 0, "\(result.errors)")

@@ -101,7 +101,7 @@ import TrackingStore
         let agent = try stage.agent(fixes: 2_000, speed: "1000")
         let result = try await agent.result(within: .seconds(60))
         #expect(result.code == 0, "\(result.errors.suffix(2000))")
-        let written = Set(RecordingDrillTests.logged(agent))
+        let written = agent.loggedRecords
         #expect(written.count == 2_000)
         try await stage.waitUntilStored(written)
         #expect(try await stage.stored().count == 2_000)
@@ -122,7 +122,7 @@ import TrackingStore
         for number in 0..<Self.kills {
             let agent = try stage.agent(fixes: 40_000, speed: "20")
             let enough = Int.random(in: 5...60)
-            try await agent.wait { _ in RecordingDrillTests.logged(agent).count >= enough }
+            try await agent.wait { _ in agent.loggedRecords.count >= enough }
             switch number % 3 {
             case 0:
                 recorder.signal(SIGKILL)
@@ -136,18 +136,18 @@ import TrackingStore
                 try await stage.broker.restart()
             default: break
             }
-            let more = RecordingDrillTests.logged(agent).count + Int.random(in: 1...40)
-            try await agent.wait { _ in RecordingDrillTests.logged(agent).count >= more }
+            let more = agent.loggedRecords.count + Int.random(in: 1...40)
+            try await agent.wait { _ in agent.loggedRecords.count >= more }
             agent.signal(SIGKILL)
             _ = try await agent.result(within: .seconds(20))
-            written.formUnion(RecordingDrillTests.logged(agent))
+            written.formUnion(agent.loggedRecords)
         }
         let last = try stage.agent(fixes: 40_000, speed: "20")
-        try await last.wait { _ in !RecordingDrillTests.logged(last).isEmpty }
+        try await last.wait { _ in !last.loggedRecords.isEmpty }
         try await stage.waitUntilStored(written)
         last.terminate()
         #expect(try await last.result(within: .seconds(20)).code == 0, "\(last.errors.suffix(2000))")
-        written.formUnion(RecordingDrillTests.logged(last))
+        written.formUnion(last.loggedRecords)
         recorder.terminate()
         #expect(try await recorder.result(within: .seconds(20)).code == 0, "\(recorder.errors.suffix(2000))")
     }
@@ -213,7 +213,7 @@ import TrackingStore
         try await MosquittoTool.publish("x", to: "tracking/no=such=id", on: stage.broker)
         let agent = try stage.agent(fixes: 100, speed: "1000")
         #expect(try await agent.result(within: .seconds(60)).code == 0, "\(agent.errors.suffix(2000))")
-        try await stage.waitUntilStored(RecordingDrillTests.logged(agent))
+        try await stage.waitUntilStored(agent.loggedRecords)
         let store = try SQLiteHistoryStore(path: stage.database)
         let refused = try await store.quarantined(limit: 100)
         try await store.close()
@@ -231,8 +231,8 @@ import TrackingStore
         let recorder = try stage.recorder()
         try await recorder.waitForLog("taking in")
         let first = try stage.agent(fixes: 400, speed: "20")
-        try await first.wait { _ in RecordingDrillTests.logged(first).count >= 20 }
-        try await stage.waitUntilStored(RecordingDrillTests.logged(first))
+        try await first.wait { _ in first.loggedRecords.count >= 20 }
+        try await stage.waitUntilStored(first.loggedRecords)
         // Another program holds the database: as good as a disk that is full.
         let lock = try ChildProcess(
             "/usr/bin/env", ["sqlite3", stage.database, "BEGIN IMMEDIATE; SELECT 1;", ".shell sleep 12"],
@@ -241,7 +241,7 @@ import TrackingStore
         try await lock.waitForEnd(within: .seconds(30))
         try await recorder.waitForLog("the store takes again", within: .seconds(60))
         #expect(try await first.result(within: .seconds(120)).code == 0, "\(first.errors.suffix(2000))")
-        try await stage.waitUntilStored(RecordingDrillTests.logged(first))
+        try await stage.waitUntilStored(first.loggedRecords)
         #expect(try await stage.report().isComplete)
         recorder.terminate()
         #expect(try await recorder.result(within: .seconds(20)).code == 0)
@@ -264,7 +264,7 @@ import TrackingStore
         let second = try recorder("two")
         try await second.waitForLog("taking in")
         let agent = try stage.agent(fixes: 3_000, speed: "200", ["--acknowledge-by", "team"])
-        try await agent.wait { _ in RecordingDrillTests.logged(agent).count >= 300 }
+        try await agent.wait { _ in agent.loggedRecords.count >= 300 }
         first.signal(SIGKILL)
         _ = try await first.result(within: .seconds(20))
         first = try recorder("one")

@@ -58,21 +58,6 @@ import TrackingTesting
         }
     }
 
-    /// What an agent said it had written, by name.
-    static func logged(_ agent: RunningProgram) -> Set<TestRecorder.Name> {
-        var names: Set<TestRecorder.Name> = []
-        for line in agent.errors.split(separator: "\n") {
-            guard let match = line.firstMatch(of: #/seqs=([0-9\- ]+?) stream=([a-z0-9]+).* logged/#),
-                let stream = StreamID(String(match.2))
-            else { continue }
-            for range in match.1.split(separator: " ") {
-                let bounds = range.split(separator: "-").compactMap { UInt64($0) }
-                for seq in bounds[0]...bounds[bounds.count - 1] { names.insert(.init(stream: stream, seq: seq)) }
-            }
-        }
-        return names
-    }
-
     /// Checks that all of `names` came, each with one content, and in order within its stream.
     private static func check(_ recorder: TestRecorder, _ names: Set<TestRecorder.Name>) async throws {
         try await recorder.wait(for: names, within: .seconds(40))
@@ -94,14 +79,14 @@ import TrackingTesting
             for _ in 0..<Self.kills {
                 let agent = try stage.agent()
                 let enough = Int.random(in: 1...60)
-                try await agent.wait { _ in Self.logged(agent).count >= enough }
+                try await agent.wait { _ in agent.loggedRecords.count >= enough }
                 agent.signal(SIGKILL)
                 _ = try await agent.result(within: .seconds(20))
-                written.formUnion(Self.logged(agent))
+                written.formUnion(agent.loggedRecords)
             }
             #expect(written.count >= Self.kills)
             let last = try stage.agent()
-            try await last.wait { _ in !Self.logged(last).isEmpty }
+            try await last.wait { _ in !last.loggedRecords.isEmpty }
             try await Self.check(recorder, written)
             last.terminate()
             #expect(try await last.result(within: .seconds(20)).code == 0, "\(last.errors.suffix(2000))")
@@ -122,12 +107,12 @@ import TrackingTesting
             // The recording ends: the agent has nothing left to do but to send what it keeps.
             let agent = try stage.agent(
                 ["--speed", "1000000", "--batch-size", "200", "--batch-window", "20"], port: proxy.port)
-            try await agent.wait(within: .seconds(120)) { _ in Self.logged(agent).count >= count }
+            try await agent.wait(within: .seconds(120)) { _ in agent.loggedRecords.count >= count }
             proxy.mode = .pass
             let result = try await agent.result(within: .seconds(120))
             #expect(result.code == 0, "\(result.errors.suffix(2000))")
             // The broker had it when the agent left; the recorder may be behind.
-            try await recorder.wait(for: Self.logged(agent), within: .seconds(120))
+            try await recorder.wait(for: agent.loggedRecords, within: .seconds(120))
             group.cancelAll()
         }
         let contents = recorder.contents
@@ -151,19 +136,19 @@ import TrackingTesting
             for number in 0..<Self.kills {
                 let agent = try stage.agent(["--acknowledge-by", "keeper"])
                 let enough = Int.random(in: 5...60)
-                try await agent.wait { _ in Self.logged(agent).count >= enough }
+                try await agent.wait { _ in agent.loggedRecords.count >= enough }
                 // What it had taken is gone with it.
                 try await stage.broker.kill()
                 if isWiped { try stage.broker.wipe() }
                 let more = enough + Int.random(in: 1...40)
-                try await agent.wait { _ in Self.logged(agent).count >= more }
+                try await agent.wait { _ in agent.loggedRecords.count >= more }
                 try await stage.broker.restart()
                 if number.isMultiple(of: 2) { agent.signal(SIGKILL) } else { agent.terminate() }
                 _ = try await agent.result(within: .seconds(20))
-                written.formUnion(Self.logged(agent))
+                written.formUnion(agent.loggedRecords)
             }
             let last = try stage.agent(["--acknowledge-by", "keeper"])
-            try await last.wait { _ in !Self.logged(last).isEmpty }
+            try await last.wait { _ in !last.loggedRecords.isEmpty }
             try await Self.check(recorder, written)
             last.terminate()
             #expect(try await last.result(within: .seconds(20)).code == 0, "\(last.errors.suffix(2000))")
@@ -179,10 +164,10 @@ import TrackingTesting
         var written: Set<TestRecorder.Name> = []
         for _ in 0..<Acknowledgement.maximumStreams + 2 {
             let agent = try stage.agent(["--acknowledge-by", "keeper"], port: proxy.port)
-            try await agent.wait { _ in !Self.logged(agent).isEmpty }
+            try await agent.wait { _ in !agent.loggedRecords.isEmpty }
             agent.signal(SIGKILL)
             _ = try await agent.result(within: .seconds(20))
-            written.formUnion(Self.logged(agent))
+            written.formUnion(agent.loggedRecords)
         }
         let streams = Set(written.map(\.stream))
         #expect(streams.count == Acknowledgement.maximumStreams + 2)
@@ -194,7 +179,7 @@ import TrackingTesting
             let deadline = ContinuousClock.now + .seconds(60)
             repeat {
                 let agent = try stage.agent(["--acknowledge-by", "keeper"], port: proxy.port)
-                try await agent.wait { _ in Self.logged(agent).count >= 20 }
+                try await agent.wait { _ in agent.loggedRecords.count >= 20 }
                 try await Self.check(recorder, written)
                 agent.terminate()
                 #expect(try await agent.result(within: .seconds(20)).code == 0, "\(agent.errors.suffix(2000))")

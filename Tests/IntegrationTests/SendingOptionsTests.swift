@@ -50,15 +50,7 @@ import Testing
     }
 
     /// The numbers that the agent said it had written.
-    private func logged(_ agent: RunningProgram) -> Set<Int> {
-        Set(
-            agent.errors.matches(of: #/seqs=([0-9\- ]+?) stream=/#).flatMap { match in
-                match.1.split(separator: " ").flatMap { range -> [Int] in
-                    let bounds = range.split(separator: "-").compactMap { Int($0) }
-                    return bounds.isEmpty ? [] : Array(bounds[0]...bounds[bounds.count - 1])
-                }
-            })
-    }
+    private func logged(_ agent: RunningProgram) -> Set<Int> { Set(agent.loggedRecords.map { Int($0.seq) }) }
 
     /// The numbers of all points that came on either lane.
     private func arrived(_ tap: WireTap) -> Set<Int> {

@@ -80,6 +80,7 @@ private final class SourceMailbox: Sendable {
             try await story.wait(for: "coarse again") {
                 $0.contains("-fine") && $0.filter { $0 == "+coarse" }.count == 2
             }
+            try await log.wait(for: "word of it") { _ in log.notices.count == 3 }
             #expect(log.notices == ["coarse", "fine", "coarse"].map { .selected(source: $0) })
         }
         #expect(story.all.filter { $0.hasPrefix("+") }.count == story.all.filter { $0.hasPrefix("-") }.count)
@@ -100,6 +101,7 @@ private final class SourceMailbox: Sendable {
             #expect(!story.all.contains("-coarse"))
             fine.order(.fix(2))
             try await story.wait(for: "the other's end") { $0.last == "-coarse" }
+            try await log.wait(for: "word of it") { _ in log.notices.last == .selected(source: "fine") }
             #expect(
                 log.notices.suffix(4) == [
                     .lost(source: "fine", reason: TrackingError(.inputUnreadable, "fine broke")),
