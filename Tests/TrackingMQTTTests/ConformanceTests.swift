@@ -16,7 +16,7 @@ import TrackingTesting
                 broker.refuse(["forbidden"], from: id)
                 return broker.client(id, will: will)
             }, cut: { broker.disconnect($0) })
-        try await rule.check(on: stage)
+        try await rule.check(on: stage, within: .seconds(60))
     }
 
     @Test(arguments: TransportRule.allCases, [ConnectionStateMachine.Version.v5, .v311])
@@ -40,6 +40,6 @@ import TrackingTesting
                 configuration.will = will
                 return try MQTTTransport(configuration: configuration)
             }, cut: { id in ways.withLock { $0[id] }?.cut() })
-        try await rule.check(on: stage)
+        try await rule.check(on: stage, within: .seconds(60))
     }
 }

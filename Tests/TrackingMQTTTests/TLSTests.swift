@@ -118,9 +118,12 @@ import TrackingMQTT
     @Test func aMissingClientCertificateIsNamed() async throws {
         let certificates = try await Certificates()
         let broker = try await certificates.demandingBroker()
-        let reason = try await self.reason(certificates.configuration(broker))
-        #expect(reason.code == .tlsFailed)
-        #expect(reason.message.contains("certificate required"), "\(reason)")
+        try await TestClient.with(certificates.configuration(broker)) { client in
+            // A connection that is reset before the server's alert was read tells less; the next one meets the alert again.
+            let end = try await client.disconnection("the alert") { $0.reason?.code == .tlsFailed }
+            #expect(end.lasted == nil && end.retry != nil)
+            #expect(end.reason?.message.contains("certificate required") == true, "\(end)")
+        }
     }
 
     @Test func aClientCertificateIsAccepted() async throws {
