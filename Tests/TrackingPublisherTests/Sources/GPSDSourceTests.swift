@@ -93,6 +93,8 @@ import TrackingRuntime
                 cancelled = SourceClock.now
             }
         } catch let error as TrackingError where error.code == .inputUnreadable {
+            // A network that refuses the address proves nothing here.
+            guard error.message.contains("timed out") else { return }
             // It waited until it gave up by itself: no fault only where it did so before it was cancelled.
             #expect(start.duration(to: cancelled) > .seconds(9), "\(error)")
         }
