@@ -32,7 +32,7 @@ extension AgentStatus {
         self.trackables = try (message["trackables"]?.list ?? []).map { (value) throws(TrackingError) in
             try Trackable(JSONMembers(value.object ?? [:]))
         }
-        self.queue = try Queue(message.members("queue"))
+        self.queue = try SpoolAmount(message.members("queue"))
         self.dropped = try message.count("dropped")
         self.quarantined = try message.count("quarantined")
         self.sensorResolution = try message["sensorResolution"].map { (value) throws(TrackingError) in
@@ -56,7 +56,7 @@ extension AgentStatus.Connection {
     }
 }
 
-extension AgentStatus.Queue {
+extension SpoolAmount {
     fileprivate var members: [String: JSONValue] {
         var members: [String: JSONValue] = [
             "points": .number(Double(self.points)), "trips": .number(Double(self.trips)),
@@ -87,7 +87,7 @@ extension AgentStatus.Trackable {
     fileprivate init(_ message: JSONMembers) throws(TrackingError) {
         self.init(
             id: try TrackableID(try message.text("id")), state: try message.choice("state"),
-            queue: try AgentStatus.Queue(message.members("queue")))
+            queue: try SpoolAmount(message.members("queue")))
         self.resolution = try message["resolution"].map { (value) throws(TrackingError) in
             try MessageCodec.decodeResolution(value.json)
         }

@@ -22,29 +22,6 @@ public struct AgentStatus: Hashable, Sendable {
         }
     }
 
-    /// What waits in the log.
-    public struct Queue: Hashable, Sendable {
-        /// Captured points.
-        public var points: Int
-        /// Versions of trips.
-        public var trips: Int
-        /// Events.
-        public var events: Int
-        /// The size of all, in bytes.
-        public var bytes: Int
-        /// The time of the oldest.
-        public var oldest: UnixTime?
-
-        /// Makes one; an empty one where nothing is said.
-        public init(points: Int = 0, trips: Int = 0, events: Int = 0, bytes: Int = 0, oldest: UnixTime? = nil) {
-            self.points = points
-            self.trips = trips
-            self.events = events
-            self.bytes = bytes
-            self.oldest = oldest
-        }
-    }
-
     /// One trackable that is carried.
     public struct Trackable: Hashable, Sendable {
         /// Its name.
@@ -56,14 +33,14 @@ public struct AgentStatus: Hashable, Sendable {
         /// Where it goes.
         public var destination: Coordinate?
         /// What of it waits.
-        public var queue: Queue
+        public var queue: SpoolAmount
         /// The trip under way, or the last one.
         public var trip: Trip?
 
         /// Makes one.
         public init(
             id: TrackableID, state: PublisherState, resolution: ResolutionInForce? = nil,
-            destination: Coordinate? = nil, queue: Queue = Queue(), trip: Trip? = nil
+            destination: Coordinate? = nil, queue: SpoolAmount = SpoolAmount(), trip: Trip? = nil
         ) {
             self.id = id
             self.state = state
@@ -87,7 +64,7 @@ public struct AgentStatus: Hashable, Sendable {
     /// What is carried.
     public var trackables: [Trackable] = []
     /// All that waits, also of what is no longer carried.
-    public var queue = Queue()
+    public var queue = SpoolAmount()
     /// How many records a limit has cost, in the life of the log.
     public var dropped = 0
     /// How many records were refused for good and are set aside.

@@ -60,7 +60,7 @@ public struct SetupRequest: Hashable, Sendable, CustomStringConvertible, CustomR
             guard ["broker", "user", "token", "trackable"].contains(name) else {
                 throw TrackingError(.invalidConfiguration, "\(Self.form); it knows no '\(name.prefix(40))'")
             }
-            guard parts.count == 2, let value = Self.percentDecoded(parts[1]) else {
+            guard parts.count == 2, let value = parts[1].percentDecoded else {
                 throw TrackingError(.invalidConfiguration, "the link's \(name) is not percent-encoded text")
             }
             guard values.updateValue(value, forKey: name) == nil else {
@@ -85,22 +85,4 @@ public struct SetupRequest: Hashable, Sendable, CustomStringConvertible, CustomR
     public var description: String { "set-up of \(self.arguments.keys.sorted().joined(separator: ", "))" }
     /// Shows nothing.
     public var customMirror: Mirror { Mirror(self, children: []) }
-
-    private static func percentDecoded(_ text: Substring) -> String? {
-        var bytes: [UInt8] = []
-        var rest = text.utf8[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            let digits = rest.prefix(2)
-            guard digits.count == 2, digits.first != UInt8(ascii: "+"), digits.first != UInt8(ascii: "-"),
-                let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
-            else { return nil }
-            bytes.append(value)
-            rest = rest.dropFirst(2)
-        }
-        return String(validating: bytes, as: UTF8.self)
-    }
 }

@@ -56,7 +56,7 @@ public struct Broker: Sendable {
             if process.hasEnded { return false }
             if self.accepts(port) {
                 // Were the port another program's, ours would end about now.
-                usleep(50_000)
+                usleep(50_000)  // nothing tells that it stays: it is given time to end
                 return !process.hasEnded
             }
             usleep(5_000)  // a broker tells nobody that it listens: it is asked, 400 times at most

@@ -59,7 +59,7 @@ public struct MQTTEndpoint: Hashable, Sendable, CustomStringConvertible {
 
     private static func credentials(_ text: Substring) throws(TrackingError) -> MQTTCredentials {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let user = self.percentDecoded(parts[0]), let password = self.percentDecoded(parts.last ?? "") else {
+        guard let user = parts[0].percentDecoded, let password = (parts.last ?? "").percentDecoded else {
             throw self.error("a % in the user or password is not followed by two hexadecimal digits of UTF-8 text")
         }
         guard !user.isEmpty else { throw self.error("the user before @ is empty") }
@@ -91,37 +91,8 @@ public struct MQTTEndpoint: Hashable, Sendable, CustomStringConvertible {
         return (String(host), number)
     }
 
-    private static func percentDecoded(_ text: Substring) -> String? {
-        var bytes: [UInt8] = []
-        var rest = text.utf8[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            let digits = rest.prefix(2)
-            guard digits.count == 2, digits.allSatisfy(\.isHexDigit),
-                let value = UInt8(Substring(digits), radix: 16), value != 0
-            else { return nil }
-            bytes.append(value)
-            rest = rest.dropFirst(2)
-        }
-        return String(validating: bytes, as: UTF8.self)
-    }
-
     private static func error(_ what: String) -> TrackingError {
         TrackingError(
             .invalidConfiguration, "the broker's address is mqtt[s]://[user[:password]@]host[:port]; \(what)")
-    }
-}
-
-extension UInt8 {
-    fileprivate var isHexDigit: Bool {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-            UInt8(ascii: "A")...UInt8(ascii: "F"):
-            true
-        default: false
-        }
     }
 }

@@ -57,22 +57,14 @@ extension AgentStatus {
         self.trackables = (snapshot?.trackables ?? []).map { carried in
             Trackable(
                 id: carried.id, state: carried.state, resolution: carried.resolution,
-                destination: carried.destination, queue: Queue(figures?.trackables[carried.id] ?? SpoolAmount()),
+                destination: carried.destination, queue: figures?.trackables[carried.id] ?? SpoolAmount(),
                 trip: carried.trip)
         }
         guard let figures else { return }
-        self.queue = Queue(figures.total)
+        self.queue = figures.total
         self.dropped = figures.dropped
         self.quarantined = figures.quarantined
         self.lastAttempt = figures.sending.lastAttempt
         self.lastAcknowledged = figures.sending.lastAcknowledged
-    }
-}
-
-extension AgentStatus.Queue {
-    fileprivate init(_ amount: SpoolAmount) {
-        self.init(
-            points: amount.points, trips: amount.trips, events: amount.events, bytes: amount.bytes,
-            oldest: amount.oldest)
     }
 }

@@ -57,7 +57,7 @@ struct StatusText {
         return parts.joined(separator: "; ")
     }
 
-    private func describe(_ queue: AgentStatus.Queue) -> String {
+    private func describe(_ queue: SpoolAmount) -> String {
         let counts = [
             counted(queue.points, "point"), counted(queue.trips, "trip"), counted(queue.events, "event"),
             Self.size(queue.bytes),
