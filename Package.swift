@@ -15,6 +15,10 @@ let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "sw
 let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
 let package = Package(
@@ -22,6 +26,7 @@ let package = Package(
     platforms: [.macOS(.v26)],
     products: [
         .library(name: "TrackingCore", targets: ["TrackingCore"]),
+        .library(name: "TrackingGateway", targets: ["TrackingGateway"]),
         .library(name: "TrackingHistory", targets: ["TrackingHistory"]),
         .library(name: "TrackingMQTT", targets: ["TrackingMQTT"]),
         .library(name: "TrackingPublisher", targets: ["TrackingPublisher"]),
@@ -39,6 +44,10 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     ],
     targets: [
         .systemLibrary(
@@ -70,6 +79,14 @@ let package = Package(
             dependencies: ["TrackingCore", "TrackingRuntime", "TrackingStore", logging, lifecycle],
             swiftSettings: settings),
         .target(
+            name: "TrackingGateway",
+            dependencies: [
+                "TrackingCore", "TrackingHistory", "TrackingPublisher", "TrackingRuntime", "TrackingSQLite",
+                "TrackingStore", "TrackingSubscriber", crypto, grdb, httpTypes, hummingbird, lifecycle, logging,
+                nioCore,
+            ],
+            swiftSettings: settings),
+        .target(
             name: "TrackingControl", dependencies: ["TrackingCore", "TrackingRuntime", logging],
             swiftSettings: settings),
         .target(name: "TrackingTesting", dependencies: ["TrackingCore"], swiftSettings: settings),
@@ -89,8 +106,9 @@ let package = Package(
         .executableTarget(
             name: "godwit",
             dependencies: [
-                "GodwitOptions", "TrackingCore", "TrackingHistory", "TrackingMQTT", "TrackingPublisher",
-                "TrackingRecorder", "TrackingStore", "TrackingSubscriber", argumentParser, logging, lifecycle,
+                "GodwitOptions", "TrackingCore", "TrackingGateway", "TrackingHistory", "TrackingMQTT",
+                "TrackingPublisher", "TrackingRecorder", "TrackingStore", "TrackingSubscriber", argumentParser, logging,
+                lifecycle,
             ],
             swiftSettings: settings),
 
@@ -105,6 +123,9 @@ let package = Package(
             name: "spool-writer", dependencies: ["TrackingCore", "TrackingSpool"], path: "Tests/SpoolWriter",
             swiftSettings: settings),
         .testTarget(name: "TrackingCoreTests", dependencies: ["TrackingCore"], swiftSettings: settings),
+        .testTarget(
+            name: "TrackingGatewayTests", dependencies: ["TrackingCore", "TrackingGateway", "TestSupport"],
+            swiftSettings: settings),
         .testTarget(
             name: "TrackingHistoryTests", dependencies: ["TrackingCore", "TrackingHistory", "TestSupport"],
             swiftSettings: settings),
