@@ -18,6 +18,7 @@ let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift"
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
@@ -47,6 +48,7 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0", traits: []),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     ],
     targets: [
@@ -82,7 +84,8 @@ let package = Package(
             name: "TrackingGateway",
             dependencies: [
                 "TrackingCore", "TrackingHistory", "TrackingPublisher", "TrackingRuntime", "TrackingSQLite",
-                "TrackingStore", "TrackingSubscriber", crypto, grdb, httpTypes, hummingbird, lifecycle, logging,
+                "TrackingStore", "TrackingSubscriber", crypto, grdb, httpClient, httpTypes, hummingbird, lifecycle,
+                logging,
                 nioCore,
             ],
             swiftSettings: settings),
@@ -124,7 +127,11 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(name: "TrackingCoreTests", dependencies: ["TrackingCore"], swiftSettings: settings),
         .testTarget(
-            name: "TrackingGatewayTests", dependencies: ["TrackingCore", "TrackingGateway", "TestSupport"],
+            name: "TrackingGatewayTests",
+            dependencies: [
+                "TrackingCore", "TrackingGateway", "TrackingSubscriber", "TestSupport", crypto, httpClient, httpTypes,
+                hummingbird, nioCore,
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "TrackingHistoryTests", dependencies: ["TrackingCore", "TrackingHistory", "TestSupport"],
