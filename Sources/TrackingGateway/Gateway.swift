@@ -24,6 +24,7 @@ public struct Gateway: Service {
             router: self.router(),
             configuration: ApplicationConfiguration(
                 address: .hostname(self.configuration.host, port: self.configuration.port), serverName: nil),
+            services: [self.configuration.intake].compactMap { $0 },
             onServerRunning: { channel in
                 guard let port = channel.localAddress?.port else { return }
                 await self.configuration.listening(port)

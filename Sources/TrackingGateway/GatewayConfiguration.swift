@@ -4,6 +4,8 @@ public struct GatewayConfiguration: Sendable {
     public var host: String
     /// The port to listen on; 0 takes a free one.
     public var port: Int
+    /// What publishes what comes in; `nil` where nothing does.
+    public var intake: Intake?
     /// Told the port once it listens.
     public var listening: @Sendable (Int) async -> Void
 

@@ -15,15 +15,20 @@ struct Serve: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The address and port to listen on; port 0 takes a free one.", valueName: "host:port"))
     var listen = ListenAddress(host: "127.0.0.1", port: 8080)
 
+    @OptionGroup var state: StateOptions
+
+    @OptionGroup var intake: IntakeOptions
+
     @OptionGroup var broker: BrokerOptions
 
     func run() async throws {
         Program.startLogging(Logger.Level(rawValue: self.broker.logLevel) ?? .warning)
         let host = self.listen.host
-        let gateway = Gateway(
-            configuration: GatewayConfiguration(host: host, port: self.listen.port) { port in
-                Program.note("listening on http://\(ListenAddress(host: host, port: port))\n")
-            })
+        var configuration = GatewayConfiguration(host: host, port: self.listen.port) { port in
+            Program.note("listening on http://\(ListenAddress(host: host, port: port))\n")
+        }
+        configuration.intake = try self.intake.intake(self.broker, self.state)
+        let gateway = Gateway(configuration: configuration)
         try await Program.run(gateway)
     }
 }
