@@ -117,8 +117,8 @@ let package = Package(
             name: "godwit",
             dependencies: [
                 "GodwitOptions", "TrackingCore", "TrackingGateway", "TrackingHistory", "TrackingMQTT",
-                "TrackingPublisher", "TrackingRecorder", "TrackingStore", "TrackingSubscriber", argumentParser, logging,
-                lifecycle,
+                "TrackingPublisher", "TrackingRecorder", "TrackingSpool", "TrackingStore", "TrackingSubscriber",
+                argumentParser, logging, lifecycle,
             ],
             swiftSettings: settings),
 

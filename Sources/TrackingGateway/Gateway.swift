@@ -40,6 +40,7 @@ public struct Gateway: Service {
             configuration: ApplicationConfiguration(
                 address: .hostname(self.configuration.host, port: self.configuration.port), serverName: nil,
                 availableConnectionsDelegate: MaximumAvailableConnections(self.configuration.maximumConnections)),
+            services: [self.configuration.intake].compactMap { $0 },
             onServerRunning: { channel in
                 guard let port = channel.localAddress?.port else { return }
                 await self.configuration.listening(port)

@@ -40,6 +40,7 @@ struct Serve: AsyncParsableCommand {
     var maxBody = 8_388_608
 
     @OptionGroup var state: StateOptions
+    @OptionGroup var intake: IntakeOptions
     @OptionGroup var broker: BrokerOptions
 
     func validate() throws {
@@ -70,6 +71,7 @@ struct Serve: AsyncParsableCommand {
         configuration.origins = self.cors
         configuration.requestsPerSecond = self.rateLimit
         configuration.maximumBodyBytes = self.maxBody
+        configuration.intake = try self.intake.intake(self.broker, self.state)
         return configuration
     }
 }
