@@ -85,6 +85,7 @@ let package = Package(
                 "TrackingStore", "TrackingSubscriber", crypto, grdb, httpTypes, hummingbird, lifecycle, logging,
                 nioCore,
             ],
+            resources: [.embedInCode("Page")],
             swiftSettings: settings),
         .target(
             name: "TrackingControl", dependencies: ["TrackingCore", "TrackingRuntime", logging],
@@ -124,7 +125,11 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(name: "TrackingCoreTests", dependencies: ["TrackingCore"], swiftSettings: settings),
         .testTarget(
-            name: "TrackingGatewayTests", dependencies: ["TrackingCore", "TrackingGateway", "TestSupport"],
+            name: "TrackingGatewayTests",
+            dependencies: [
+                "TrackingCore", "TrackingGateway", "TrackingPublisher", "TrackingSubscriber", "TrackingTesting",
+                "TestSupport", hummingbird, lifecycle, nioCore,
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "TrackingHistoryTests", dependencies: ["TrackingCore", "TrackingHistory", "TestSupport"],

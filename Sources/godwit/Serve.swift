@@ -3,6 +3,8 @@ import GodwitOptions
 import Logging
 import TrackingCore
 import TrackingGateway
+import TrackingMQTT
+import TrackingSubscriber
 
 /// `godwit serve`: the HTTP server beside broker and history.
 struct Serve: AsyncParsableCommand {
@@ -23,8 +25,21 @@ struct Serve: AsyncParsableCommand {
         let gateway = Gateway(
             configuration: GatewayConfiguration(host: host, port: self.listen.port) { port in
                 Program.note("listening on http://\(ListenAddress(host: host, port: port))\n")
-            })
+            },
+            subscriber: try self.subscriber())
         try await Program.run(gateway)
+    }
+
+    /// One connection that hears everything, for however many look.
+    private func subscriber() throws -> AssetSubscriber<MQTTTransport> {
+        let identity = try self.broker.identity()
+        var configuration = SubscriberConfiguration(client: identity.client, session: identity.session)
+        configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
+        configuration.watchesAll = true
+        configuration.isPresentOnlyWhileAsking = true
+        configuration.isClientRandom = identity.isRandom
+        return AssetSubscriber(
+            configuration: configuration, transport: try self.broker.transport(for: configuration))
     }
 }
 
