@@ -94,6 +94,7 @@ let package = Package(
                 "TrackingSQLite", "TrackingStore", "TrackingSubscriber", coreMetrics, crypto, grdb, httpClient,
                 httpParts, httpTypes, hummingbird, hummingbirdCore, lifecycle, logging, nioCore, nioHTTP1,
             ],
+            resources: [.embedInCode("Page")],
             swiftSettings: settings),
         .target(name: "TrackingMetrics", dependencies: [coreMetrics], swiftSettings: settings),
         .target(
@@ -136,8 +137,9 @@ let package = Package(
         .testTarget(
             name: "TrackingGatewayTests",
             dependencies: [
-                "TestSupport", "TrackingCore", "TrackingGateway", "TrackingHistory", "TrackingStore",
-                "TrackingSubscriber", crypto, grdb, httpClient, httpTypes, hummingbird, hummingbirdTesting, nioCore,
+                "TestSupport", "TrackingCore", "TrackingGateway", "TrackingHistory", "TrackingPublisher",
+                "TrackingStore", "TrackingSubscriber", "TrackingTesting", crypto, grdb, httpClient, httpTypes,
+                hummingbird, hummingbirdTesting, lifecycle, nioCore,
             ],
             swiftSettings: settings),
         .testTarget(

@@ -1,28 +1,70 @@
+import AsyncHTTPClient
 package import Hummingbird
 import HummingbirdCore
 public import Logging
 import NIOCore
 public import ServiceLifecycle
 public import TrackingCore
+import TrackingRuntime
+public import TrackingStore
+public import TrackingSubscriber
 
 /// The HTTP server beside broker and history.
 ///
-///     let gateway = try Gateway(configuration: configuration)
+///     let gateway = try Gateway(configuration: configuration, subscriber: subscriber)
 ///     try await gateway.run()          // in a task or a ServiceGroup, until a graceful shutdown or cancellation
 public struct Gateway: Service {
     private let configuration: GatewayConfiguration
     private let access: AccessStore
     private let logger: Logger
+    /// What runs beside the server.
+    private var services: [any Service] = []
+    private var live: LiveRoutes?
 
-    /// Makes a gateway that listens to nothing yet; its database is opened, or made.
+    /// Makes a gateway that listens to nothing yet, and shows nothing live; its database is opened, or made.
     ///
     /// - Throws: `storeUnusable`, `storeFailed`.
-    public init(
+    package init(
         configuration: GatewayConfiguration, logger: Logger = Logger(label: "godwit.gateway")
     ) throws(TrackingError) {
+        let database = try GatewayDatabase(path: configuration.database)
+        self.init(configuration: configuration, database: database, logger: logger)
+    }
+
+    /// Makes a gateway that shows what a subscriber hears, and runs it; its database is opened, or made.
+    ///
+    /// - Parameters:
+    ///   - subscriber: Watches everything, and is present only while it asks
+    ///     (``SubscriberConfiguration/isPresentOnlyWhileAsking``).
+    ///   - store: The history, for live streams that broke off for long.
+    /// - Throws: `storeUnusable`, `storeFailed`.
+    public init<Transport: MessageTransport>(
+        configuration: GatewayConfiguration, subscriber: AssetSubscriber<Transport>, store: (any HistoryStore)? = nil,
+        logger: Logger = Logger(label: "godwit.gateway")
+    ) throws(TrackingError) {
+        let database = try GatewayDatabase(path: configuration.database)
+        self.init(configuration: configuration, database: database, logger: logger)
+        let clock = DeviceClock()
+        let hub = LiveHub(subscriber)
+        self.live = LiveRoutes(hub: hub, recorded: store.map { $0.recordedPoints })
+        let rules = RuleKeeper(
+            configuration: RuleKeeper.Configuration(
+                kinds: configuration.webhooks.isEmpty ? [] : configuration.webhookKinds,
+                seed: UInt64.random(in: .min ... .max), now: { clock.moment.wall }),
+            database: database, events: subscriber.events,
+            publish: { (event, id) throws(TrackingError) in try await subscriber.publish(event, of: id) },
+            logger: logger)
+        self.services += [subscriber, hub, rules]
+        if !configuration.webhooks.isEmpty {
+            self.services.append(WebhookDesk(configuration, database: database, logger: logger))
+        }
+    }
+
+    private init(configuration: GatewayConfiguration, database: GatewayDatabase, logger: Logger) {
         self.configuration = configuration
-        self.access = AccessStore(try GatewayDatabase(path: configuration.database))
+        self.access = AccessStore(database)
         self.logger = logger
+        if let intake = configuration.intake { self.services.append(intake) }
     }
 
     /// Serves until a graceful shutdown or cancellation.
@@ -40,7 +82,7 @@ public struct Gateway: Service {
             configuration: ApplicationConfiguration(
                 address: .hostname(self.configuration.host, port: self.configuration.port), serverName: nil,
                 availableConnectionsDelegate: MaximumAvailableConnections(self.configuration.maximumConnections)),
-            services: [self.configuration.intake].compactMap { $0 },
+            services: self.services,
             onServerRunning: { channel in
                 guard let port = channel.localAddress?.port else { return }
                 await self.configuration.listening(port)
@@ -62,6 +104,7 @@ public struct Gateway: Service {
         router.add(middleware: AccessMiddleware(store: self.access, configuration: self.configuration))
         router.get("healthz") { _, _ in "ok\n" }
         SessionRoutes(store: self.access, configuration: self.configuration).add(to: router)
+        self.live?.add(to: router)
         return router
     }
 }

@@ -113,7 +113,7 @@ public struct SubscriberStateMachine: Sendable {
         case .transport(let event): actions = self.happened(event, at: moment)
         case .watch(let id, let request): actions += self.watch(id, request, at: moment)
         case .unwatch(let id): actions += self.unwatch(id)
-        case .request(let id, let resolution): actions += self.ask(id, resolution)
+        case .request(let id, let resolution): actions += self.ask(id, resolution, at: moment)
         case .publish(let event, let id, let request): actions.append(self.publish(event, of: id, request))
         case .stop: actions += self.stop()
         case .timer: break

@@ -1,6 +1,6 @@
 import GRDB
 package import Logging
-package import ServiceLifecycle
+import ServiceLifecycle
 import Synchronization
 package import TrackingCore
 package import TrackingSubscriber
@@ -275,7 +275,7 @@ package final class RuleKeeper: Service {
         for entry in entries {
             do throws(TrackingError) {
                 try await self.publish(try MessageCodec.decodeEvent(entry.payload.utf8), entry.trackable)
-            } catch  where error.isRefusal {
+            } catch  where error.code == .notAuthorized {
                 self.logger.warning(
                     "an event of a rule is not on its topic: the broker's rules let this user not write there",
                     metadata: ["trackable": "\(entry.trackable)"])

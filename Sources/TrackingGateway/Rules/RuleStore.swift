@@ -1,4 +1,4 @@
-package import GRDB
+import GRDB
 package import TrackingCore
 
 /// Names, groups, fences and rules, in the gateway's file. What another program writes there counts within a second.

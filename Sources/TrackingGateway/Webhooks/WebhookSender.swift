@@ -1,11 +1,12 @@
 package import AsyncHTTPClient
 package import Logging
 import NIOCore
-package import ServiceLifecycle
+import NIOHTTP1
+import ServiceLifecycle
 package import TrackingCore
 
 /// Tells one webhook everything in the outbox, in order: a delivery goes again until it is taken, and nothing goes before it.
-package struct WebhookSender: Service {
+package struct WebhookSender: Sendable {
     private let webhook: Webhook
     private let kinds: Set<Outbox.Kind>
     private let outbox: Outbox
@@ -31,13 +32,15 @@ package struct WebhookSender: Service {
         self.now = now
     }
 
-    /// Tells until a graceful shutdown or cancellation.
-    package func run() async throws {
-        try await self.outbox.begin(self.webhook.reader)
+    /// Tells until a graceful shutdown or cancellation; from the first time on, what comes.
+    package func run() async {
         await cancelWhenGracefulShutdown {
             var failures = 0
+            var hasBegun = false
             while !Task.isCancelled {
                 do {
+                    if !hasBegun { try await self.outbox.begin(self.webhook.reader) }
+                    hasBegun = true
                     let isMore = try await self.deliverNext()
                     failures = 0
                     if !isMore { try? await Task.sleep(for: .milliseconds(100)) }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import FoundationEssentials
 import GodwitOptions
 import TrackingCore
 import TrackingGateway
@@ -25,7 +24,7 @@ extension FenceCommand {
         @Option(
             parsing: .unconditional,
             help: ArgumentHelp("The centre of a circle; needs --radius.", valueName: "lat,lon"))
-        var circle: String?
+        var circle: Coordinate?
 
         @Option(help: ArgumentHelp("The circle's radius, 10 to 100000 metres.", valueName: "metres"))
         var radius: Double?
@@ -52,12 +51,21 @@ extension FenceCommand {
         }
 
         private func fence() throws(TrackingError) -> Fence {
-            if let circle = self.circle, let radius = self.radius {
-                let center = try ArgumentValues.coordinate(circle, option: "--circle")
+            if let center = self.circle, let radius = self.radius {
                 return try Fence(name: self.name, shape: .circle(center: center, radius: Meters(radius)))
             }
-            let bytes = try InputFile.bytes(of: self.geojson ?? "-", limit: WireLimits.payload)
-            return try Fence(name: self.name, json: try JSONValue(json: bytes))
+            return try Fence(name: self.name, json: try JSONValue(json: try Self.bytes(of: self.geojson ?? "-")))
+        }
+
+        private static func bytes(of path: String) throws(TrackingError) -> [UInt8] {
+            let input = try InputFile(path)
+            var bytes: [UInt8] = []
+            while let piece = try input.read() {
+                bytes += piece
+                // The reader refuses what is larger, and says so.
+                if bytes.count > WireLimits.maximumPayloadBytes { break }
+            }
+            return bytes
         }
     }
 
