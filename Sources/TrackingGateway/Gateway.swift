@@ -1,9 +1,10 @@
 package import Hummingbird
 import HummingbirdCore
 public import Logging
-import NIOCore
 public import ServiceLifecycle
 public import TrackingCore
+public import TrackingMetrics
+public import TrackingStore
 
 /// The HTTP server beside broker and history.
 ///
@@ -12,15 +13,33 @@ public import TrackingCore
 public struct Gateway: Service {
     private let configuration: GatewayConfiguration
     private let access: AccessStore
+    private let history: (any HistoryStore)?
+    private let live: LiveState
+    private let metrics: PrometheusRegistry
     private let logger: Logger
 
     /// Makes a gateway that listens to nothing yet; its database is opened, or made.
     ///
+    /// - Parameters:
+    ///   - history: What was recorded; it stays open. `nil` for none.
+    ///   - metrics: What `/metrics` shows.
     /// - Throws: `storeUnusable`, `storeFailed`.
     public init(
-        configuration: GatewayConfiguration, logger: Logger = Logger(label: "godwit.gateway")
+        configuration: GatewayConfiguration, history: (any HistoryStore)? = nil,
+        metrics: PrometheusRegistry = PrometheusRegistry(), logger: Logger = Logger(label: "godwit.gateway")
+    ) throws(TrackingError) {
+        try self.init(configuration: configuration, history: history, live: .none, metrics: metrics, logger: logger)
+    }
+
+    /// Makes one that knows what is now, too.
+    package init(
+        configuration: GatewayConfiguration, history: (any HistoryStore)? = nil, live: LiveState,
+        metrics: PrometheusRegistry = PrometheusRegistry(), logger: Logger = Logger(label: "godwit.gateway")
     ) throws(TrackingError) {
         self.configuration = configuration
+        self.history = history
+        self.live = live
+        self.metrics = metrics
         self.access = AccessStore(try GatewayDatabase(path: configuration.database))
         self.logger = logger
     }
@@ -36,7 +55,7 @@ public struct Gateway: Service {
     package func application() -> some ApplicationProtocol {
         Application(
             router: self.router(),
-            server: .http1(configuration: self.connections),
+            server: ConnectionLimits(patience: self.configuration.patience).server,
             configuration: ApplicationConfiguration(
                 address: .hostname(self.configuration.host, port: self.configuration.port), serverName: nil,
                 availableConnectionsDelegate: MaximumAvailableConnections(self.configuration.maximumConnections)),
@@ -47,20 +66,26 @@ public struct Gateway: Service {
             logger: self.logger)
     }
 
-    private var connections: HTTP1Channel.Configuration {
-        let patience = TimeAmount(self.configuration.patience)
-        return HTTP1Channel.Configuration(
-            additionalChannelHandlers: [PeerPatience(patience)], idleTimeout: patience,
-            httpDecoderConfiguration: .init(
-                maxHeaderFieldSize: 16_384, maxHeaderListSize: 32_768, maxHeaderFieldCount: 100))
+    private var checks: [HealthRoutes.Check] {
+        var checks = [
+            HealthRoutes.Check("broker") { self.live.isConnected() },
+            HealthRoutes.Check("database") { (try? await self.access.grants(.share)) != nil },
+        ]
+        if let history = self.history {
+            checks.append(
+                HealthRoutes.Check("history") { (try? await history.trackables(after: nil, limit: 1)) != nil })
+        }
+        return checks
     }
 
-    private func router() -> Router<GatewayRequestContext> {
+    /// Every route, and what goes before them.
+    package func router() -> Router<GatewayRequestContext> {
         let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)
-        router.add(middleware: ResponseMiddleware(origins: self.configuration.origins))
+        router.add(middleware: ResponseMiddleware(origins: self.configuration.origins, metrics: self.metrics))
         router.add(middleware: AccessMiddleware(store: self.access, configuration: self.configuration))
-        router.get("healthz") { _, _ in "ok\n" }
+        HealthRoutes(checks: self.checks, metrics: self.metrics).add(to: router)
         SessionRoutes(store: self.access, configuration: self.configuration).add(to: router)
+        APIRoutes(history: self.history, live: self.live).add(to: router)
         return router
     }
 }

@@ -1,8 +1,12 @@
 import ArgumentParser
+import enum CoreMetrics.MetricsSystem
+import FoundationEssentials
 import GodwitOptions
 import Logging
 import TrackingCore
 import TrackingGateway
+import TrackingMetrics
+import TrackingStore
 
 /// `godwit serve`: the HTTP server beside broker and history.
 struct Serve: AsyncParsableCommand {
@@ -39,7 +43,11 @@ struct Serve: AsyncParsableCommand {
             "The most bytes of a request's body, after decompression, 1024 to 1073741824.", valueName: "bytes"))
     var maxBody = 8_388_608
 
+    @Flag(help: "Serve no history, whether or not there is one.")
+    var noStore = false
+
     @OptionGroup var state: StateOptions
+    @OptionGroup var store: StoreOptions
     @OptionGroup var broker: BrokerOptions
 
     func validate() throws {
@@ -56,7 +64,27 @@ struct Serve: AsyncParsableCommand {
 
     func run() async throws {
         Program.startLogging(Logger.Level(rawValue: self.broker.logLevel) ?? .warning)
-        try await Program.run(try Gateway(configuration: try self.configuration()))
+        let metrics = PrometheusRegistry(helps: GatewayMetrics.helps)
+        MetricsSystem.bootstrap(metrics)
+        let history = try await self.history()
+        let gateway = Result {
+            try Gateway(configuration: try self.configuration(), history: history, metrics: metrics)
+        }
+        let ending = Ending()
+        do { try await Program.run(try gateway.get()) } catch { ending.note(error) }
+        do { try await history?.close() } catch { ending.note(error) }
+        if let error = ending.error { throw error }
+    }
+
+    /// The history; without `--store`, the one that is there, if there is one.
+    private func history() async throws(TrackingError) -> (any HistoryStore)? {
+        if self.noStore { return nil }
+        if self.store.store == nil, case .sqlite(let path) = try self.store.location(),
+            !FileManager.default.fileExists(atPath: path)
+        {
+            return nil
+        }
+        return try await self.store.open(mayMake: false)
     }
 
     private func configuration() throws(TrackingError) -> GatewayConfiguration {
