@@ -1,9 +1,13 @@
 import ArgumentParser
+import enum CoreMetrics.MetricsSystem
+import FoundationEssentials
 import GodwitOptions
 import Logging
 import TrackingCore
 import TrackingGateway
 import TrackingMQTT
+import TrackingMetrics
+import TrackingStore
 import TrackingSubscriber
 
 /// `godwit serve`: the HTTP server beside broker and history.
@@ -41,7 +45,27 @@ struct Serve: AsyncParsableCommand {
             "The most bytes of a request's body, after decompression, 1024 to 1073741824.", valueName: "bytes"))
     var maxBody = 8_388_608
 
+    @Flag(help: "Serve no history, whether or not there is one.")
+    var noStore = false
+
+    @Option(
+        help: ArgumentHelp(
+            "The folder of Leaflet and its markercluster. Default: where Debian's libjs-leaflet and libjs-leaflet.markercluster install them.",
+            valueName: "dir"))
+    var leaflet = GatewayConfiguration.debianLeaflet
+
+    @Option(
+        help: ArgumentHelp(
+            "A server of map tiles: https://tiles.example.org/{z}/{x}/{y}.png. Browsers ask it. Default: a plain grid.",
+            valueName: "url"))
+    var tiles: String?
+
+    @Option(
+        help: ArgumentHelp("A file of raster tiles (MBTiles), which the gateway serves itself.", valueName: "path"))
+    var mbtiles: String?
+
     @OptionGroup var state: StateOptions
+    @OptionGroup var store: StoreOptions
     @OptionGroup var broker: BrokerOptions
 
     func validate() throws {
@@ -51,6 +75,8 @@ struct Serve: AsyncParsableCommand {
         guard (1024...1_073_741_824).contains(self.maxBody) else {
             throw ValidationError("--max-body is 1024 to 1073741824 bytes, not \(self.maxBody)")
         }
+        if self.tiles != nil, self.mbtiles != nil { throw ValidationError("give --tiles or --mbtiles, not both") }
+        do throws(TrackingError) { _ = try self.tiles.map(TileURL.init) } catch { throw ValidationError(error.message) }
         for origin in self.cors where try GatewayURL.checked(origin) != origin {
             throw ValidationError("an origin has no slash at its end: '\(origin.prefix(80))'")
         }
@@ -58,7 +84,29 @@ struct Serve: AsyncParsableCommand {
 
     func run() async throws {
         Program.startLogging(Logger.Level(rawValue: self.broker.logLevel) ?? .warning)
-        try await Program.run(try Gateway(configuration: try self.configuration(), subscriber: try self.subscriber()))
+        let metrics = PrometheusRegistry(helps: GatewayMetrics.helps)
+        MetricsSystem.bootstrap(metrics)
+        let history = try await self.history()
+        let gateway = Result {
+            try Gateway(
+                configuration: try self.configuration(), subscriber: try self.subscriber(), history: history,
+                metrics: metrics)
+        }
+        let ending = Ending()
+        do { try await Program.run(try gateway.get()) } catch { ending.note(error) }
+        do { try await history?.close() } catch { ending.note(error) }
+        if let error = ending.error { throw error }
+    }
+
+    /// The history; without `--store`, the one that is there, if there is one.
+    private func history() async throws(TrackingError) -> (any HistoryStore)? {
+        if self.noStore { return nil }
+        if self.store.store == nil, case .sqlite(let path) = try self.store.location(),
+            !FileManager.default.fileExists(atPath: path)
+        {
+            return nil
+        }
+        return try await self.store.open(mayMake: false)
     }
 
     private func configuration() throws(TrackingError) -> GatewayConfiguration {
@@ -72,6 +120,9 @@ struct Serve: AsyncParsableCommand {
         configuration.origins = self.cors
         configuration.requestsPerSecond = self.rateLimit
         configuration.maximumBodyBytes = self.maxBody
+        configuration.leaflet = self.leaflet
+        if let tiles = self.tiles { configuration.tiles = .server(try TileURL(tiles)) }
+        if let path = self.mbtiles { configuration.tiles = .file(path: path) }
         return configuration
     }
 

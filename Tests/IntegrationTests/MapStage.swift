@@ -12,28 +12,33 @@ final class MapStage: Sendable {
     private let gateway: RunningProgram
     private let token: String
 
-    private var history: String { "sqlite:\(self.folder.appending(path: "history.sqlite").path())" }
-
     init() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-map-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         self.folder = folder
         self.broker = try await MosquittoProcess.start()
         let state = folder.path()
+        try await Self.importDrive("van-7", minutes: 50, in: folder)
         let made = try await Programs.run(
             "godwit", ["token", "create", "--name", "desk", "--read-all", "--state", state])
         self.token = made.output.trimmingCharacters(in: .whitespacesAndNewlines)
         try #require(made.code == 0, "\(made.errors)")
         let port = try LoopbackPort.free()
         self.url = "http://127.0.0.1:\(port)/"
-        let store = "sqlite:\(folder.appending(path: "history.sqlite").path())"
         self.gateway = try Programs.start(
             "godwit",
-            ["serve", "--listen", "127.0.0.1:\(port)", "--state", state, "--broker", self.broker.url, "--store", store])
+            [
+                "serve", "--listen", "127.0.0.1:\(port)", "--state", state, "--broker", self.broker.url, "--store",
+                Self.history(in: folder),
+            ])
         try await self.gateway.waitForLog("listening")
     }
 
     deinit { try? FileManager.default.removeItem(at: self.folder) }
+
+    private static func history(in folder: URL) -> String {
+        "sqlite:\(folder.appending(path: "history.sqlite").path())"
+    }
 
     /// A simulated device in Limerick that says little as long as nobody asks.
     func agent(_ id: String) throws -> RunningProgram {
@@ -46,7 +51,9 @@ final class MapStage: Sendable {
     }
 
     func signIn(_ browser: WebDriver) async throws {
-        if try await browser.script("return location.href", as: String.self) != self.url { try await browser.open(self.url) }
+        if try await browser.script("return location.href", as: String.self) != self.url {
+            try await browser.open(self.url)
+        }
         try await browser.wait(for: "the door", until: "document.querySelector('#door').open")
         try await browser.type(self.token, into: "#token")
         try await browser.click("#sign-in button")
@@ -73,7 +80,7 @@ final class MapStage: Sendable {
     }
 
     /// Puts a drive that ended a minute ago into the history: a bend through Limerick, with a stop in the middle.
-    func importDrive(_ id: String, minutes: Int) async throws {
+    private static func importDrive(_ id: String, minutes: Int, in folder: URL) async throws {
         let end = Date().timeIntervalSince1970 - 60
         let count = minutes * 12
         var lines: [String] = []
@@ -87,9 +94,11 @@ final class MapStage: Sendable {
                 "{\"type\":\"Feature\",\"geometry\":{\"type\":\"Point\",\"coordinates\":[\(longitude),\(latitude)]},"
                     + "\"properties\":{\"time\":\(time)}}")
         }
-        let file = self.folder.appending(path: "drive.jsonl").path()
-        try lines.joined(separator: "\n").write(toFile: file, atomically: true, encoding: .utf8)
-        let imported = try await Programs.run("godwit", ["import", id, file, "--format", "jsonl", "--store", self.history])
+        let file = folder.appending(path: "drive.geojson").path()
+        let collection = "{\"type\":\"FeatureCollection\",\"features\":[\(lines.joined(separator: ","))]}"
+        try collection.write(toFile: file, atomically: true, encoding: .utf8)
+        let imported = try await Programs.run(
+            "godwit", ["import", file, "--trackable", id, "--format", "geojson", "--store", Self.history(in: folder)])
         try #require(imported.code == 0, "\(imported.errors)")
     }
 

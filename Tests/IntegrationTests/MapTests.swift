@@ -24,7 +24,8 @@ import TrackingCore
         try await browser.click("#list li")
         try await browser.wait(for: "the panel", until: "!document.querySelector('#panel').hidden")
         // It moves: its place in the panel changes again and again.
-        let place = "[...document.querySelectorAll('#facts dt')].find(e => e.textContent === 'Place').nextSibling.textContent"
+        let place =
+            "[...document.querySelectorAll('#facts dt')].find(e => e.textContent === 'Place').nextSibling.textContent"
         let first = try await browser.script("return \(place)", as: String.self)
         try await browser.wait(for: "another place", until: "\(place) !== '\(first)'")
         try await browser.click("#zoom")
@@ -32,7 +33,8 @@ import TrackingCore
             for: "the resolution that was asked for",
             until: "document.querySelector('#facts').textContent.includes('this page asks for high, every 1 s')")
         try await browser.wait(
-            for: "the resolution in force", until: "document.querySelector('#facts').textContent.includes('Resolutionhigh, every 1 s')")
+            for: "the resolution in force",
+            until: "document.querySelector('#facts').textContent.includes('Resolutionhigh, every 1 s')")
         try await browser.click("#follow")
         try await Task.sleep(for: .seconds(3))
         try await stage.keep(try await browser.screenshot(), "live")
@@ -47,7 +49,10 @@ import TrackingCore
         let browser = try await WebDriver.start()
         try await stage.signIn(browser)
         try await browser.wait(for: "the van", until: "document.querySelector('#list li.ONLINE')")
-        try await browser.script("document.querySelector('#list li').dispatchEvent(new MouseEvent('dblclick', {bubbles: true})); return true", as: Bool.self).isTrue()
+        try await browser.script(
+            "document.querySelector('#list li').dispatchEvent(new MouseEvent('dblclick', {bubbles: true})); return true",
+            as: Bool.self
+        ).isTrue()
         try await stage.resolution(1_000, tap)
         try await browser.hide()
         try await browser.wait(for: "that it is hidden", until: "document.hidden")
@@ -63,7 +68,6 @@ import TrackingCore
 
     @Test func theHistoryIsShownAndScrubbed() async throws {
         let stage = try await MapStage()
-        try await stage.importDrive("van-7", minutes: 50)
         let agent = try stage.agent("van-7")
         let browser = try await WebDriver.start()
         try await stage.signIn(browser)
@@ -81,7 +85,8 @@ import TrackingCore
         #expect(try await browser.script("return document.querySelectorAll('#trips li').length", as: Int.self) > 0)
         try await stage.keep(try await browser.screenshot(), "history")
         try await browser.click("#play")
-        try await browser.wait(for: "the replay", until: "document.querySelector('#scrubbed').textContent !== '\(early)'")
+        try await browser.wait(
+            for: "the replay", until: "document.querySelector('#scrubbed').textContent !== '\(early)'")
         for format in ["gpx", "geojson", "csv"] {
             let type = try await browser.script(
                 "return fetch(document.querySelector('#as-\(format)').href).then(r => r.ok && r.headers.get('content-type'))",
@@ -117,13 +122,15 @@ import TrackingCore
         let browser = try await WebDriver.start(isDark: true)
         try await stage.signIn(browser)
         // As many frames as an empty page gets of the same Chromium.
-        let frames = "const start = performance.now(); let n = 0; return new Promise(done => { const step = () => { n += 1; performance.now() - start < 2000 ? requestAnimationFrame(step) : done(n); }; step(); })"
+        let frames =
+            "const start = performance.now(); let n = 0; return new Promise(done => { const step = () => { n += 1; performance.now() - start < 2000 ? requestAnimationFrame(step) : done(n); }; step(); })"
         let empty = try await browser.script(frames, as: Int.self)
         let swarm = try await Swarm.start(1_000, on: stage.broker)
         try await browser.wait(for: "all of them", until: "document.querySelectorAll('#list li').length >= 1000")
         try await Task.sleep(for: .seconds(1))
         let painted = try await browser.script(
-            "const n = godwitFrames; return new Promise(done => setTimeout(() => done(godwitFrames - n), 2000))", as: Int.self)
+            "const n = godwitFrames; return new Promise(done => setTimeout(() => done(godwitFrames - n), 2000))",
+            as: Int.self)
         try await stage.keep(try await browser.screenshot(), "thousand")
         #expect(Double(painted) >= 0.5 * Double(empty), "\(painted) frames, an empty page \(empty)")
         withExtendedLifetime(swarm) {}

@@ -111,6 +111,14 @@ package final class LiveHub: Service {
     /// What was heard of so far.
     package var trackables: Set<TrackableID> { self.shared.withLock { $0.state.trackables } }
 
+    /// What is known now, for the API.
+    package var liveState: LiveState {
+        LiveState(
+            known: { id in self.shared.withLock { $0.state.known(id) } },
+            positions: { self.shared.withLock { $0.state.positions } },
+            isConnected: { self.shared.withLock { $0.state.isConnected } })
+    }
+
     // MARK: - Requests
 
     /// Why a stream's request is not taken.

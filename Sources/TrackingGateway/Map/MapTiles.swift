@@ -1,4 +1,4 @@
-package import TrackingCore
+public import TrackingCore
 
 /// What is drawn beneath the markers.
 package enum MapTiles: Sendable {
@@ -6,6 +6,16 @@ package enum MapTiles: Sendable {
     case server(TileURL)
     /// A file's tiles: the gateway serves them.
     case file(TileFile)
+
+    /// Opens what was configured.
+    ///
+    /// - Throws: `inputUnreadable` for a file that cannot be read.
+    init(_ tiles: GatewayConfiguration.Tiles) throws(TrackingError) {
+        switch tiles {
+        case .server(let url): self = .server(url)
+        case .file(let path): self = .file(try TileFile(path: path))
+        }
+    }
 
     /// What the page is told.
     var description: JSONValue {

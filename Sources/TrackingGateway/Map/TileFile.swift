@@ -43,7 +43,9 @@ package struct TileFile: Sendable {
         }
     }
 
-    private static let mediaTypes = ["png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "webp": "image/webp"]
+    private static let mediaTypes = [
+        "png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "webp": "image/webp",
+    ]
 
     /// The picture of a place; `nil` where it has none.
     func tile(_ place: TilePlace) async throws -> [UInt8]? {
