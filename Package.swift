@@ -85,7 +85,7 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "TrackingRecorder",
-            dependencies: ["TrackingCore", "TrackingRuntime", "TrackingStore", logging, lifecycle],
+            dependencies: ["TrackingCore", "TrackingRuntime", "TrackingStore", coreMetrics, logging, lifecycle],
             swiftSettings: settings),
         .target(
             name: "TrackingGateway",
@@ -94,8 +94,7 @@ let package = Package(
                 "TrackingSQLite", "TrackingStore", "TrackingSubscriber", coreMetrics, crypto, grdb, httpClient,
                 httpParts, httpTypes, hummingbird, hummingbirdCore, lifecycle, logging, nioCore, nioHTTP1,
             ],
-            resources: [.embedInCode("Page")],
-            swiftSettings: settings),
+            resources: [.embedInCode("Page"), .embedInCode("Routes/openapi.json")], swiftSettings: settings),
         .target(name: "TrackingMetrics", dependencies: [coreMetrics], swiftSettings: settings),
         .target(
             name: "TrackingControl", dependencies: ["TrackingCore", "TrackingRuntime", logging],
@@ -118,8 +117,8 @@ let package = Package(
             name: "godwit",
             dependencies: [
                 "GodwitOptions", "TrackingCore", "TrackingGateway", "TrackingHistory", "TrackingMQTT",
-                "TrackingPublisher", "TrackingRecorder", "TrackingSpool", "TrackingStore", "TrackingSubscriber",
-                argumentParser, logging, lifecycle,
+                "TrackingMetrics", "TrackingPublisher", "TrackingRecorder", "TrackingSpool", "TrackingStore",
+                "TrackingSubscriber", argumentParser, coreMetrics, lifecycle, logging,
             ],
             swiftSettings: settings),
 
@@ -184,9 +183,9 @@ let package = Package(
         .testTarget(
             name: "ProgramTests",
             dependencies: [
-                "GodwitOptions", "TrackingCore", "TrackingControl", "TrackingMQTT", "TrackingPublisher",
-                "TrackingStore",
-                "TrackingSubscriber", "TestSupport", "godwit", "godwit-agent", argumentParser,
+                "GodwitOptions", "TrackingCore", "TrackingControl", "TrackingHistory", "TrackingMQTT",
+                "TrackingPublisher", "TrackingStore", "TrackingSubscriber", "TestSupport", "godwit", "godwit-agent",
+                argumentParser,
             ],
             swiftSettings: settings),
         .testTarget(

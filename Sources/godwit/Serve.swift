@@ -1,9 +1,13 @@
 import ArgumentParser
+import enum CoreMetrics.MetricsSystem
+import FoundationEssentials
 import GodwitOptions
 import Logging
 import TrackingCore
 import TrackingGateway
 import TrackingMQTT
+import TrackingMetrics
+import TrackingStore
 import TrackingSubscriber
 
 /// `godwit serve`: the HTTP server beside broker and history.
@@ -47,9 +51,29 @@ struct Serve: AsyncParsableCommand {
             valueName: "user"))
     var liveUser: String?
 
+    @Flag(help: "Serve no history, whether or not there is one.")
+    var noStore = false
+
+    @Option(
+        help: ArgumentHelp(
+            "The folder of Leaflet and its markercluster. Default: where Debian's libjs-leaflet and libjs-leaflet.markercluster install them.",
+            valueName: "dir"))
+    var leaflet = GatewayConfiguration.debianLeaflet
+
+    @Option(
+        help: ArgumentHelp(
+            "A server of map tiles: https://tiles.example.org/{z}/{x}/{y}.png. Browsers ask it. Default: a plain grid.",
+            valueName: "url"))
+    var tiles: String?
+
+    @Option(
+        help: ArgumentHelp("A file of raster tiles (MBTiles), which the gateway serves itself.", valueName: "path"))
+    var mbtiles: String?
+
     @OptionGroup var webhooks: WebhookOptions
     @OptionGroup var state: StateOptions
     @OptionGroup var intake: IntakeOptions
+    @OptionGroup var store: StoreOptions
     @OptionGroup var broker: BrokerOptions
 
     func validate() throws {
@@ -59,6 +83,8 @@ struct Serve: AsyncParsableCommand {
         guard (1024...1_073_741_824).contains(self.maxBody) else {
             throw ValidationError("--max-body is 1024 to 1073741824 bytes, not \(self.maxBody)")
         }
+        if self.tiles != nil, self.mbtiles != nil { throw ValidationError("give --tiles or --mbtiles, not both") }
+        do throws(TrackingError) { _ = try self.tiles.map(TileURL.init) } catch { throw ValidationError(error.message) }
         for origin in self.cors where try GatewayURL.checked(origin) != origin {
             throw ValidationError("an origin has no slash at its end: '\(origin.prefix(80))'")
         }
@@ -66,8 +92,29 @@ struct Serve: AsyncParsableCommand {
 
     func run() async throws {
         Program.startLogging(Logger.Level(rawValue: self.broker.logLevel) ?? .warning)
-        let gateway = try Gateway(configuration: try self.configuration(), subscriber: try self.subscriber())
-        try await Program.run(gateway)
+        let metrics = PrometheusRegistry(helps: GatewayMetrics.helps)
+        MetricsSystem.bootstrap(metrics)
+        let history = try await self.history()
+        let gateway = Result {
+            try Gateway(
+                configuration: try self.configuration(), subscriber: try self.subscriber(), history: history,
+                metrics: metrics)
+        }
+        let ending = Ending()
+        do { try await Program.run(try gateway.get()) } catch { ending.note(error) }
+        do { try await history?.close() } catch { ending.note(error) }
+        if let error = ending.error { throw error }
+    }
+
+    /// The history; without `--store`, the one that is there, if there is one.
+    private func history() async throws(TrackingError) -> (any HistoryStore)? {
+        if self.noStore { return nil }
+        if self.store.store == nil, case .sqlite(let path) = try self.store.location(),
+            !FileManager.default.fileExists(atPath: path)
+        {
+            return nil
+        }
+        return try await self.store.open(mayMake: false)
     }
 
     private func configuration() throws -> GatewayConfiguration {
@@ -83,6 +130,9 @@ struct Serve: AsyncParsableCommand {
         configuration.maximumBodyBytes = self.maxBody
         (configuration.webhooks, configuration.webhookKinds) = (try self.webhooks.webhooks(), self.webhooks.kinds)
         configuration.intake = try self.intake.intake(self.broker, self.state)
+        configuration.leaflet = self.leaflet
+        if let tiles = self.tiles { configuration.tiles = .server(try TileURL(tiles)) }
+        if let path = self.mbtiles { configuration.tiles = .file(path: path) }
         return configuration
     }
 

@@ -2,7 +2,9 @@ import Foundation
 import Hummingbird
 import HummingbirdTesting
 import HTTPTypes
+import Synchronization
 import TrackingCore
+import TrackingStore
 
 @testable import TrackingGateway
 
@@ -26,8 +28,25 @@ final class TestGateway: Sendable {
     static var now: UnixTime { UnixTime(Date().timeIntervalSince1970) }
 
     /// Asks the gateway's routes, without a socket between.
-    func test(_ body: @escaping @Sendable (any TestClientProtocol) async throws -> Void) async throws {
-        try await Gateway(configuration: self.configuration).application().test(.router, body)
+    func test(
+        history: (any HistoryStore)? = nil, live: LiveState = .none,
+        _ body: @escaping @Sendable (any TestClientProtocol) async throws -> Void
+    ) async throws {
+        let gateway = try Gateway(configuration: self.configuration, history: history, live: live)
+        try await gateway.application().test(.router, body)
+    }
+
+    /// What the description of the API has, as `get /healthz`.
+    func description() async throws -> Set<String> {
+        let described = Mutex<Set<String>>([])
+        try await self.test { client in
+            let answer = try await client.execute(uri: "/api/v1/openapi.json", method: .get)
+            for (path, operations) in answer.json?["paths"]?.object ?? [:] {
+                let methods = operations.object?.keys.filter { $0 != "parameters" } ?? []
+                described.withLock { $0.formUnion(methods.map { "\($0) \(path)" }) }
+            }
+        }
+        return described.withLock { $0 }
     }
 
     func token(

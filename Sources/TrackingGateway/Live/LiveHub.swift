@@ -64,6 +64,11 @@ package final class LiveHub: Service {
 
     // MARK: - Streams
 
+    /// Whether one more stream may be opened.
+    package var hasRoom: Bool {
+        self.shared.withLock { !$0.isFinished && $0.streams.count < Self.maximumStreams }
+    }
+
     /// Opens a stream.
     ///
     /// - Parameters:
@@ -74,10 +79,9 @@ package final class LiveHub: Service {
         _ selection: LiveSelection, for caller: Caller, after last: LiveEventID?, cut: @escaping @Sendable () -> Void
     ) -> (stream: LiveStream, opening: LiveHubState.Opening)? {
         var generator = SystemRandomNumberGenerator()
-        let clock = self.clock
         let stream = LiveStream(
-            id: .random(using: &generator), caller: caller, selection: selection, opened: clock.moment.wall,
-            clock: { clock.moment.now }, cut: cut)
+            id: .random(using: &generator), caller: caller, selection: selection, opened: self.clock.moment.wall,
+            cut: cut)
         return self.shared.withLock { shared in
             guard !shared.isFinished, shared.streams.count < Self.maximumStreams else { return nil }
             shared.streams[stream.id] = stream
@@ -106,6 +110,14 @@ package final class LiveHub: Service {
 
     /// What was heard of so far.
     package var trackables: Set<TrackableID> { self.shared.withLock { $0.state.trackables } }
+
+    /// What is known now, for the API.
+    package var liveState: LiveState {
+        LiveState(
+            known: { id in self.shared.withLock { $0.state.known(id) } },
+            positions: { self.shared.withLock { $0.state.positions } },
+            isConnected: { self.shared.withLock { $0.state.isConnected } })
+    }
 
     // MARK: - Requests
 
@@ -151,7 +163,7 @@ package final class LiveHub: Service {
         }
     }
 
-    /// Once a second: who is stuck, whose time is over; and now and then a heartbeat.
+    /// Once a second: whose time is over; and now and then a heartbeat.
     private func tick() async {
         var nextBeat = self.clock.moment.now.advanced(by: Self.heartbeat)
         while (try? await Task.sleep(for: .seconds(1))) != nil {
@@ -162,7 +174,6 @@ package final class LiveHub: Service {
                 let id = shared.state.position(at: moment.wall)
                 for stream in shared.streams.values {
                     if let span = stream.selection.span, moment.wall >= span.upperBound { stream.end(.expired) }
-                    stream.checkPatience(now: moment.now)
                     if isBeat { stream.beat(id) }
                 }
             }

@@ -27,6 +27,15 @@ package struct LiveUpdate: Sendable, Hashable {
     package let isLate: Bool
     /// The whole event, as it goes out.
     package let frame: ByteBuffer
+
+    /// Its data alone: JSON.
+    var payload: [UInt8] {
+        let bytes = self.frame.readableBytesView
+        // The line of the data is the last one, and JSON has no line ends.
+        let end = bytes.endIndex - 2
+        guard let start = bytes[..<end].lastIndex(of: UInt8(ascii: "\n")) else { return [] }
+        return Array(bytes[start..<end].dropFirst("\ndata: ".utf8.count))
+    }
 }
 
 /// The id of an event of a live stream: unique over restarts of the gateway, and it tells since when to look in the history.

@@ -1,3 +1,4 @@
+package import CoreMetrics
 import HTTPTypes
 package import Hummingbird
 import Logging
@@ -7,14 +8,47 @@ import TrackingCore
 /// The outermost of all: every error becomes a problem detail, and every answer gets the headers that protect who reads it.
 package struct ResponseMiddleware: RouterMiddleware {
     private let origins: Set<String>
+    private let metrics: any MetricsFactory
 
-    /// - Parameter origins: Other origins whose pages may read the answers; none where CORS is off.
-    package init(origins: [String]) { self.origins = Set(origins) }
+    /// - Parameters:
+    ///   - origins: Other origins whose pages may read the answers; none where CORS is off.
+    ///   - metrics: Where requests are counted.
+    package init(origins: [String], metrics: any MetricsFactory) {
+        self.origins = Set(origins)
+        self.metrics = metrics
+    }
 
     /// See `MiddlewareProtocol`.
     package func handle(
         _ request: Request, context: GatewayRequestContext,
         next: @concurrent (Request, GatewayRequestContext) async throws -> Response
+    ) async throws -> Response {
+        let start = ContinuousClock.now
+        let response = try await self.protected(request, context, next)
+        self.count(request, context, response, start.duration(to: .now))
+        return response
+    }
+
+    /// Counts by the route's pattern, never by what stands in its place.
+    private func count(
+        _ request: Request, _ context: GatewayRequestContext, _ response: Response, _ time: Duration
+    ) {
+        let route = context.endpointPath ?? "other"
+        let method = Self.methods.contains(request.method) ? request.method.rawValue : "other"
+        Counter(
+            label: "godwit_http_requests_total",
+            dimensions: [("route", route), ("method", method), ("status", "\(response.status.code)")],
+            factory: self.metrics
+        ).increment()
+        Timer(label: "godwit_http_request_seconds", dimensions: [("route", route)], factory: self.metrics)
+            .recordNanoseconds(Int64(time.inSeconds * 1e9))
+    }
+
+    private static let methods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .patch, .delete, .options]
+
+    private func protected(
+        _ request: Request, _ context: GatewayRequestContext,
+        _ next: @concurrent (Request, GatewayRequestContext) async throws -> Response
     ) async throws -> Response {
         let origin = request.headers[.origin].flatMap { self.origins.contains($0) ? $0 : nil }
         var response: Response
