@@ -131,7 +131,6 @@ import TrackingStore
             #expect(Set(try await first + second).count == 150)
             #expect(try await scene.stored() == 350)
         }
-        #expect(try await MosquittoTool.retained("tracking/van/publisher/gateway", on: scene.broker).isEmpty)
         recorder.terminate()
     }
 
