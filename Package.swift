@@ -57,6 +57,11 @@ let package = Package(
         .systemLibrary(
             name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
 
+        .systemLibrary(
+            name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
+
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+
         .target(name: "TrackingCore", swiftSettings: settings),
         .target(name: "TrackingHistory", dependencies: ["TrackingCore"], swiftSettings: settings),
         .target(
@@ -82,7 +87,8 @@ let package = Package(
             name: "TrackingGateway",
             dependencies: [
                 "TrackingCore", "TrackingHistory", "TrackingPublisher", "TrackingRuntime", "TrackingSQLite",
-                "TrackingStore", "TrackingSubscriber", crypto, grdb, httpTypes, hummingbird, lifecycle, logging,
+                "TrackingStore", "TrackingSubscriber", "CSodium", "CZlib", crypto, grdb, httpTypes, hummingbird,
+                lifecycle, logging,
                 nioCore,
             ],
             swiftSettings: settings),
