@@ -16,7 +16,12 @@ let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-ser
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdTesting = Target.Dependency.product(name: "HummingbirdTesting", package: "hummingbird")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let httpParts = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
+let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
+let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
@@ -47,6 +52,8 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.33.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     ],
     targets: [
@@ -86,12 +93,14 @@ let package = Package(
         .target(
             name: "TrackingGateway",
             dependencies: [
-                "TrackingCore", "TrackingHistory", "TrackingPublisher", "TrackingRuntime", "TrackingSQLite",
-                "TrackingStore", "TrackingSubscriber", "CSodium", "CZlib", crypto, grdb, httpTypes, hummingbird,
-                lifecycle, logging,
-                nioCore,
+                "TrackingCore", "TrackingHistory", "TrackingMetrics", "TrackingPublisher", "TrackingRuntime",
+                "TrackingSQLite", "TrackingStore", "TrackingSubscriber", "CSodium", "CZlib", crypto, coreMetrics, grdb,
+                httpParts,
+                httpTypes, hummingbird, hummingbirdCore,
+                lifecycle, logging, nioCore, nioHTTP1,
             ],
             swiftSettings: settings),
+        .target(name: "TrackingMetrics", dependencies: [coreMetrics], swiftSettings: settings),
         .target(
             name: "TrackingControl", dependencies: ["TrackingCore", "TrackingRuntime", logging],
             swiftSettings: settings),
@@ -130,11 +139,18 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(name: "TrackingCoreTests", dependencies: ["TrackingCore"], swiftSettings: settings),
         .testTarget(
-            name: "TrackingGatewayTests", dependencies: ["TrackingCore", "TrackingGateway", "TestSupport"],
+            name: "TrackingGatewayTests",
+            dependencies: [
+                "TrackingCore", "TrackingGateway", "TrackingStore", "TrackingHistory", "TestSupport", grdb, httpTypes,
+                hummingbird,
+                hummingbirdTesting, nioCore,
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "TrackingHistoryTests", dependencies: ["TrackingCore", "TrackingHistory", "TestSupport"],
             swiftSettings: settings),
+        .testTarget(
+            name: "TrackingMetricsTests", dependencies: ["TrackingMetrics", coreMetrics], swiftSettings: settings),
         .testTarget(
             name: "TrackingMQTTTests",
             dependencies: ["TrackingCore", "TrackingMQTT", "TrackingTesting", "TestSupport", logging],

@@ -3,15 +3,15 @@ public import TrackingCore
 
 /// Where a program keeps what must survive it.
 public enum StateFolder {
-    /// The path of a file of this name, that `option` may put elsewhere: in `$STATE_DIRECTORY` (systemd), else in `$XDG_STATE_HOME/godwit`, else in
+    /// The path of a file of this name, that `option` may put elsewhere: in `given`, else in `$STATE_DIRECTORY` (systemd), else in `$XDG_STATE_HOME/godwit`, else in
     /// `~/.local/state/godwit`; the folder is made, for its owner alone.
     ///
     /// - Throws: `inputUnreadable` that names the folder that cannot be made.
     public static func path(
-        for name: String, option: String = "--spool",
+        for name: String, in given: String? = nil, option: String = "--spool",
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(TrackingError) -> String {
-        let folder = Self.folder(environment)
+        let folder = given ?? Self.folder(environment)
         do {
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
