@@ -21,6 +21,8 @@ enum PhoneDigest {
         return Self.of("event", MessageCodec.encode(event))
     }
 
+    static func of(_ piece: RefusedPiece) -> [UInt8] { Self.of("refused", piece.bytes, piece.reason) }
+
     static func of(_ trip: Trip) -> [UInt8] { Self.of("trip", MessageCodec.encode(trip)) }
 
     private static func of(_ kind: StaticString, _ content: [UInt8], _ discriminator: String = "") -> [UInt8] {

@@ -29,14 +29,11 @@ package struct PhoneIdentity: Hashable, Sendable {
 
     /// The trackable that the request is for.
     ///
-    /// - Throws: `notAuthorized` where the caller publishes nothing; `invalidName` where the claims do not choose one.
+    /// - Throws: `invalidName` where the claims do not choose one.
     package func trackable(of scope: TrackableScope) throws(TrackingError) -> TrackableID {
         switch scope {
         case .only(let ids):
             guard ids.count != 1 else { return ids[ids.startIndex] }
-            guard !ids.isEmpty else {
-                throw TrackingError(.notAuthorized, "this token publishes nothing; make one with --publish ID")
-            }
             for claim in self.claims {
                 if let id = try? TrackableID(claim), ids.contains(id) { return id }
             }
