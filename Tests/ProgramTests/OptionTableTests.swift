@@ -64,7 +64,7 @@ import Testing
         HistoryCase(
             Last.self, ["last", "van", "--near", "-33.9,18.4", "--within", "500"],
             Self.place + [("format", "json"), ("near", "52,-8"), ("within", "100")]),
-        HistoryCase(Trackables.self, ["trackables"], Self.place + [("format", "json")]),
+        HistoryCase(Trackables.List.self, ["trackables", "list"], Self.place + [("format", "json")]),
         HistoryCase(
             Trips.self, ["trips", "van"],
             Self.place + Self.span + [
