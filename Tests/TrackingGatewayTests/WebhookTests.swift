@@ -79,7 +79,7 @@ import TrackingCore
             let sender = WebhookSender(webhook, kinds: [.event], outbox: Outbox(database), client: client) {
                 UnixTime(1_700_000_000)
             }
-            let sending = Task { try await sender.run() }
+            let sending = Task { await sender.run() }
             var seen: [Int] = []
             var bodies: [String] = []
             for await delivery in receiver.deliveries {
