@@ -146,7 +146,7 @@ let package = Package(
             name: "ProgramTests",
             dependencies: [
                 "GodwitOptions", "TrackingCore", "TrackingControl", "TrackingMQTT", "TrackingPublisher",
-                "TrackingStore",
+                "TrackingHistory", "TrackingStore",
                 "TrackingSubscriber", "TestSupport", "godwit", "godwit-agent", argumentParser,
             ],
             swiftSettings: settings),
