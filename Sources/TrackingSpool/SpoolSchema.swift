@@ -7,6 +7,8 @@ import TrackingCore
 /// without the tables' trees. The number of columns tells the tables apart. The streams are kept twice, on different pages.
 enum SpoolSchema {
     static let pageSize = 4096
+    /// The version of the tables; a file of the first may say 0 as well.
+    static let version = 1
 
     static let statements = [
         """
