@@ -147,7 +147,7 @@ let package = Package(
             dependencies: [
                 "GodwitOptions", "TrackingCore", "TrackingControl", "TrackingMQTT", "TrackingPublisher",
                 "TrackingHistory", "TrackingStore",
-                "TrackingSubscriber", "TestSupport", "godwit", "godwit-agent", argumentParser,
+                "TrackingSubscriber", "TestSupport", "godwit", "godwit-agent", argumentParser, logging,
             ],
             swiftSettings: settings),
         .testTarget(
