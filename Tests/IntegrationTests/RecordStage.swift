@@ -15,7 +15,7 @@ final class RecordStage: Sendable {
     /// - Parameters:
     ///   - extra: Lines for the broker's configuration.
     ///   - hasStockLimits: Whether the broker has Mosquitto's own limits on queues, in place of ours.
-    ///   - store: A history in PostgreSQL; `nil` for a file in the folder.
+    ///   - store: A history elsewhere, as `--store` takes it; `nil` for a file in the folder.
     init(extra: [String] = [], hasStockLimits: Bool = false, store: String? = nil) async throws {
         self.folder = FileManager.default.temporaryDirectory.appending(path: "godwit-record-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
@@ -28,8 +28,8 @@ final class RecordStage: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: self.folder) }
 
-    /// The history's file.
-    var database: String { self.folder.appending(path: "history.sqlite").path() }
+    /// The history's file, where it is in one.
+    var database: String { String(self.address.dropFirst("sqlite:".count)) }
 
     /// Starts a recorder, named `keeper` where `more` does not name it.
     func recorder(_ more: [String] = []) throws -> RunningProgram {

@@ -78,6 +78,32 @@ import TrackingStore
         try await stage.end(recorder)
     }
 
+    /// A stream has a bounded number of ranges: what would begin another stays on the device, and that is said.
+    @Test func aStreamWithTooManyGapsIsSaid() async throws {
+        let stage = try await RecordStage()
+        let recorder = try stage.recorder()
+        try await recorder.waitForLog("taking in")
+        // Every other number is gone, in messages of less than 128 KB.
+        for part in 0..<9 {
+            let gone = (0..<7_500).map { index in
+                "[\((part * 7_500 + index) * 2 + 2),\((part * 7_500 + index) * 2 + 2)]"
+            }
+            let batch =
+                "{\"batch\":\"b\",\"stream\":\"s1\",\"oldest\":1,\"gone\":[\(gone.joined(separator: ","))],"
+                + "\"points\":[],\"remaining\":0}"
+            try await MosquittoTool.publish(batch, to: "tracking/van/history", on: stage.broker)
+        }
+        let beyond = Self.update(time: "1700000000", more: ",\"stream\":\"s1\",\"seq\":1000000")
+        try await MosquittoTool.publish(beyond, to: "tracking/van", on: stage.broker)
+        try await recorder.waitForLog("not taken: a stream has too many gaps", within: .seconds(60))
+        // One next to it is; the one beyond is not acknowledged, and not stored.
+        let agent = try stage.agent(fixes: 20, speed: "1000")
+        #expect(try await agent.result(within: .seconds(60)).code == 0, "\(agent.errors.suffix(2000))")
+        try await stage.waitUntilStored(agent.loggedRecords)
+        #expect(try await stage.report().points == 20)
+        try await stage.end(recorder)
+    }
+
     // MARK: - What the store refuses
 
     /// Every half that has the record is refused, until it stands alone.
@@ -122,6 +148,28 @@ import TrackingStore
     }
 
     // MARK: - A store that is away
+
+    @Test(.enabled(if: SmallDisk.isAllowed, "mounts a small file system: run it as root"))
+    func aFullDiskIsWaitedFor() async throws {
+        try await SmallDisk.use(of: 16 << 20) { disk in
+            let stage = try await RecordStage(store: "sqlite:\(disk.appending(path: "history.sqlite").path())")
+            let recorder = try stage.recorder()
+            try await recorder.waitForLog("taking in")
+            let agent = try stage.agent(fixes: 6_000, speed: "50")
+            try await agent.wait { _ in agent.loggedRecords.count >= 50 }
+            try SmallDisk.fill(disk)
+            try await recorder.waitForLog("the store takes nothing", within: .seconds(60))
+            #expect(recorder.errors.contains("full"), "\(recorder.errors.suffix(500))")
+            try FileManager.default.removeItem(at: disk.appending(path: SmallDisk.filler))
+            try await recorder.waitForLog("the store takes again", within: .seconds(60))
+            #expect(try await agent.result(within: .seconds(120)).code == 0, "\(agent.errors.suffix(2000))")
+            try await stage.waitUntilStored(agent.loggedRecords)
+            #expect(try await stage.report().isComplete)
+            let aside = try await stage.withStore { try await $0.quarantined(limit: 10) }
+            #expect(aside.isEmpty, "nothing is to blame: \(aside.map(\.reason))")
+            try await stage.end(recorder)
+        }
+    }
 
     @Test func aServerThatIsGoneIsWaitedFor() async throws {
         let server = try await PostgresServer.start()
