@@ -18,27 +18,37 @@ import TrackingStore
 
     @Test func aDriveInSQLite() async throws {
         let drive = try Drive()
-        try await Self.withFolder { folder in
-            let inOrder = try await Self.sqlite(drive.inOrder, folder)
-            #expect(inOrder.points == drive.points.count && inOrder.isComplete)
-            for seed in Self.seed..<(Self.seed + UInt64(Self.orders)) {
-                var random = SplitMix64(seed: seed)
-                let found = try await Self.sqlite(drive.anyOrder(&random), folder)
-                try Self.check(found, inOrder, seed)
-            }
+        let inOrder = try await Self.withFolder { try await Self.sqlite(drive.inOrder, $0) }
+        #expect(inOrder.points == drive.points.count && inOrder.isComplete)
+        try await Self.tryOrders(Self.orders, of: drive, for: inOrder) { commits in
+            try await Self.withFolder { try await Self.sqlite(commits, $0) }
         }
     }
 
     @Test func aDriveInPostgreSQL() async throws {
         let drive = try Drive()
         let server = try await PostgresServer.shared()
-        try await Self.withFolder { folder in
-            let inOrder = try await Self.postgres(drive.inOrder, server, folder)
-            for seed in Self.seed..<(Self.seed + UInt64(max(3, Self.orders / 50))) {
-                var random = SplitMix64(seed: seed)
-                let found = try await Self.postgres(drive.anyOrder(&random), server, folder)
-                try Self.check(found, inOrder, seed)
+        let inOrder = try await Self.withFolder { try await Self.postgres(drive.inOrder, server, $0) }
+        try await Self.tryOrders(max(3, Self.orders / 50), of: drive, for: inOrder) { commits in
+            try await Self.withFolder { try await Self.postgres(commits, server, $0) }
+        }
+    }
+
+    /// Stores the drive in so many orders, as many at once as there are cores.
+    private static func tryOrders(
+        _ count: Int, of drive: Drive, for expected: Found,
+        _ store: @escaping @Sendable ([Commit]) async throws -> Found
+    ) async throws {
+        let seeds = (0..<UInt64(count)).map { Self.seed + $0 }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (index, seed) in seeds.enumerated() {
+                if index >= ProcessInfo.processInfo.activeProcessorCount { try await group.next() }
+                group.addTask {
+                    var random = SplitMix64(seed: seed)
+                    try Self.check(try await store(drive.anyOrder(&random)), expected, seed)
+                }
             }
+            try await group.waitForAll()
         }
     }
 
@@ -49,7 +59,7 @@ import TrackingStore
     // MARK: - What is stored
 
     /// What comes back.
-    private struct Found: Equatable {
+    private struct Found: Equatable, Sendable {
         var exports: [[UInt8]]
         var last: LastPosition?
         var points: Int
@@ -59,7 +69,6 @@ import TrackingStore
 
     private static func sqlite(_ commits: [Commit], _ folder: URL) async throws -> Found {
         let path = folder.appending(path: "history.sqlite").path()
-        for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + end) }
         let recorders = try [SQLiteHistoryStore(path: path), SQLiteHistoryStore(path: path)]
         return try await Self.found(commits, recorders, folder)
     }
@@ -95,22 +104,22 @@ import TrackingStore
         return found
     }
 
-    private static func withFolder(_ body: (URL) async throws -> Void) async throws {
+    private static func withFolder<Value>(_ body: (URL) async throws -> Value) async throws -> Value {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-order-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(at: folder) }
-        try await body(folder)
+        return try await body(folder)
     }
 }
 
 /// What one of two recorders stores at once.
-private struct Commit {
+private struct Commit: Sendable {
     var recorder = 0
     var batch = RecordingBatch()
 }
 
 /// A recorded drive as the records of one device: two streams, as after a restart, with some records that it no longer had.
-private struct Drive {
+private struct Drive: Sendable {
     static let id = try! TrackableID("bus")  // a name that keeps the rules
     private static let received = UnixTime(1_790_000_000)
 
