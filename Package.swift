@@ -16,8 +16,14 @@ let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-ser
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdTesting = Target.Dependency.product(name: "HummingbirdTesting", package: "hummingbird")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let httpParts = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
+let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
+let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
@@ -47,6 +53,9 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0", traits: []),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.33.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     ],
     targets: [
@@ -56,6 +65,11 @@ let package = Package(
 
         .systemLibrary(
             name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+
+        .systemLibrary(
+            name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
+
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
 
         .target(name: "TrackingCore", swiftSettings: settings),
         .target(name: "TrackingHistory", dependencies: ["TrackingCore"], swiftSettings: settings),
@@ -76,16 +90,17 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "TrackingRecorder",
-            dependencies: ["TrackingCore", "TrackingRuntime", "TrackingStore", logging, lifecycle],
+            dependencies: ["TrackingCore", "TrackingRuntime", "TrackingStore", coreMetrics, logging, lifecycle],
             swiftSettings: settings),
         .target(
             name: "TrackingGateway",
             dependencies: [
-                "TrackingCore", "TrackingHistory", "TrackingPublisher", "TrackingRuntime", "TrackingSQLite",
-                "TrackingStore", "TrackingSubscriber", crypto, grdb, httpTypes, hummingbird, lifecycle, logging,
-                nioCore,
+                "TrackingCore", "TrackingHistory", "TrackingMetrics", "TrackingPublisher", "TrackingRuntime",
+                "CSodium", "CZlib", "TrackingSQLite", "TrackingStore", "TrackingSubscriber", coreMetrics, crypto, grdb,
+                httpClient, httpParts, httpTypes, hummingbird, hummingbirdCore, lifecycle, logging, nioCore, nioHTTP1,
             ],
-            swiftSettings: settings),
+            resources: [.embedInCode("Page"), .embedInCode("Routes/openapi.json")], swiftSettings: settings),
+        .target(name: "TrackingMetrics", dependencies: [coreMetrics], swiftSettings: settings),
         .target(
             name: "TrackingControl", dependencies: ["TrackingCore", "TrackingRuntime", logging],
             swiftSettings: settings),
@@ -107,8 +122,8 @@ let package = Package(
             name: "godwit",
             dependencies: [
                 "GodwitOptions", "TrackingCore", "TrackingGateway", "TrackingHistory", "TrackingMQTT",
-                "TrackingPublisher", "TrackingRecorder", "TrackingSpool", "TrackingStore", "TrackingSubscriber",
-                argumentParser, logging, lifecycle,
+                "TrackingMetrics", "TrackingPublisher", "TrackingRecorder", "TrackingSpool", "TrackingStore",
+                "TrackingSubscriber", argumentParser, coreMetrics, lifecycle, logging,
             ],
             swiftSettings: settings),
 
@@ -124,11 +139,18 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(name: "TrackingCoreTests", dependencies: ["TrackingCore"], swiftSettings: settings),
         .testTarget(
-            name: "TrackingGatewayTests", dependencies: ["TrackingCore", "TrackingGateway", "TestSupport"],
+            name: "TrackingGatewayTests",
+            dependencies: [
+                "TestSupport", "TrackingCore", "TrackingGateway", "TrackingHistory", "TrackingPublisher",
+                "TrackingStore", "TrackingSubscriber", "TrackingTesting", crypto, grdb, httpClient, httpTypes,
+                hummingbird, hummingbirdTesting, lifecycle, nioCore,
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "TrackingHistoryTests", dependencies: ["TrackingCore", "TrackingHistory", "TestSupport"],
             swiftSettings: settings),
+        .testTarget(
+            name: "TrackingMetricsTests", dependencies: ["TrackingMetrics", coreMetrics], swiftSettings: settings),
         .testTarget(
             name: "TrackingMQTTTests",
             dependencies: ["TrackingCore", "TrackingMQTT", "TrackingTesting", "TestSupport", logging],
@@ -166,9 +188,9 @@ let package = Package(
         .testTarget(
             name: "ProgramTests",
             dependencies: [
-                "GodwitOptions", "TrackingCore", "TrackingControl", "TrackingMQTT", "TrackingPublisher",
-                "TrackingStore",
-                "TrackingSubscriber", "TestSupport", "godwit", "godwit-agent", argumentParser,
+                "GodwitOptions", "TrackingCore", "TrackingControl", "TrackingHistory", "TrackingMQTT",
+                "TrackingPublisher", "TrackingStore", "TrackingSubscriber", "TestSupport", "godwit", "godwit-agent",
+                argumentParser,
             ],
             swiftSettings: settings),
         .testTarget(

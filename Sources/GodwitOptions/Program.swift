@@ -37,14 +37,16 @@ public enum Program {
     /// Runs a service until it ends, or until SIGINT, SIGTERM or SIGHUP (the terminal was closed) asks it to. Where SIGHUP was
     /// ignored from the start, as by `nohup`, it stays so.
     ///
-    /// - Throws: What the service throws.
-    public static func run(_ service: some Service) async throws {
+    /// - Parameter other: What runs as long; it is told to end first.
+    /// - Throws: What one of them throws.
+    public static func run(_ service: some Service, beside other: (any Service)? = nil) async throws {
+        let services = [service as any Service] + (other.map { [$0] } ?? [])
         let configuration = ServiceGroupConfiguration(
-            services: [
+            services: services.map {
                 .init(
-                    service: service, successTerminationBehavior: .gracefullyShutdownGroup,
+                    service: $0, successTerminationBehavior: .gracefullyShutdownGroup,
                     failureTerminationBehavior: .cancelGroup)
-            ], gracefulShutdownSignals: self.isHangUpIgnored ? [.sigint, .sigterm] : [.sigint, .sigterm, .sighup],
+            }, gracefulShutdownSignals: self.isHangUpIgnored ? [.sigint, .sigterm] : [.sigint, .sigterm, .sighup],
             logger: Logger(label: "godwit"))
         try await ServiceGroup(configuration: configuration).run()
     }

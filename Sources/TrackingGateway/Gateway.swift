@@ -1,41 +1,136 @@
-import Hummingbird
+package import Hummingbird
+import HummingbirdCore
 public import Logging
 public import ServiceLifecycle
+public import TrackingCore
+public import TrackingMetrics
+import TrackingRuntime
+public import TrackingStore
+public import TrackingSubscriber
 
 /// The HTTP server beside broker and history.
 ///
-///     let gateway = Gateway(configuration: configuration, logger: logger)
+///     let gateway = try Gateway(configuration: configuration)
 ///     try await gateway.run()          // in a task or a ServiceGroup, until a graceful shutdown or cancellation
 public struct Gateway: Service {
     private let configuration: GatewayConfiguration
+    private let access: AccessStore
+    private let history: (any HistoryStore)?
+    private let live: LiveState?
+    private let metrics: PrometheusRegistry
     private let logger: Logger
+    /// What runs beside the server.
+    private var services: [any Service] = []
+    private let database: GatewayDatabase
+    private var liveRoutes: LiveRoutes?
+    private let tiles: MapTiles?
 
-    /// Makes a gateway that listens to nothing yet.
-    public init(configuration: GatewayConfiguration, logger: Logger = Logger(label: "godwit.gateway")) {
+    /// Makes a gateway that listens to nothing yet; its database is opened, or made.
+    ///
+    /// - Parameters:
+    ///   - history: What was recorded; it stays open. `nil` for none.
+    ///   - metrics: What `/metrics` shows.
+    /// - Throws: `storeUnusable`, `storeFailed`.
+    public init(
+        configuration: GatewayConfiguration, history: (any HistoryStore)? = nil,
+        metrics: PrometheusRegistry = PrometheusRegistry(), logger: Logger = Logger(label: "godwit.gateway")
+    ) throws(TrackingError) {
+        try self.init(configuration: configuration, history: history, live: nil, metrics: metrics, logger: logger)
+    }
+
+    /// Makes one that knows what is now, too.
+    package init(
+        configuration: GatewayConfiguration, history: (any HistoryStore)? = nil, live: LiveState?,
+        metrics: PrometheusRegistry = PrometheusRegistry(), logger: Logger = Logger(label: "godwit.gateway")
+    ) throws(TrackingError) {
         self.configuration = configuration
+        self.history = history
+        self.live = live
+        self.metrics = metrics
+        self.tiles = try configuration.tiles.map { (tiles) throws(TrackingError) in try MapTiles(tiles) }
+        self.database = try GatewayDatabase(path: configuration.database)
+        self.access = AccessStore(self.database)
         self.logger = logger
+        if let intake = configuration.intake { self.services.append(intake) }
+    }
+
+    /// Makes a gateway that shows what a subscriber hears, and runs that subscriber.
+    ///
+    /// - Parameters:
+    ///   - subscriber: Watches everything, and is present only while it asks
+    ///     (``SubscriberConfiguration/isPresentOnlyWhileAsking``).
+    ///   - history: What was recorded; it stays open. `nil` for none.
+    ///   - metrics: What `/metrics` shows.
+    /// - Throws: `storeUnusable`, `storeFailed`, and `inputUnreadable` for a file of tiles.
+    public init<Transport: MessageTransport>(
+        configuration: GatewayConfiguration, subscriber: AssetSubscriber<Transport>,
+        history: (any HistoryStore)? = nil, metrics: PrometheusRegistry = PrometheusRegistry(),
+        logger: Logger = Logger(label: "godwit.gateway")
+    ) throws(TrackingError) {
+        let hub = LiveHub(subscriber)
+        try self.init(
+            configuration: configuration, history: history, live: hub.liveState, metrics: metrics, logger: logger)
+        self.services += [subscriber, hub, self.rules(of: subscriber)]
+        if !configuration.webhooks.isEmpty {
+            self.services.append(WebhookDesk(configuration, database: self.database, logger: logger))
+        }
+        self.liveRoutes = LiveRoutes(hub: hub, recorded: history.map { $0.recordedPoints })
+    }
+
+    private func rules<Transport: MessageTransport>(of subscriber: AssetSubscriber<Transport>) -> RuleKeeper {
+        let clock = DeviceClock()
+        return RuleKeeper(
+            configuration: RuleKeeper.Configuration(
+                kinds: self.configuration.webhooks.isEmpty ? [] : self.configuration.webhookKinds,
+                seed: UInt64.random(in: .min ... .max), now: { clock.moment.wall }),
+            database: self.database, events: subscriber.events,
+            publish: { (event, id) throws(TrackingError) in try await subscriber.publish(event, of: id) },
+            logger: self.logger)
     }
 
     /// Serves until a graceful shutdown or cancellation.
     ///
     /// - Throws: what the system says where the address cannot be listened on.
     public func run() async throws {
-        let application = Application(
+        try await self.application().run()
+    }
+
+    /// The server, to be run.
+    package func application() -> some ApplicationProtocol {
+        Application(
             router: self.router(),
+            server: ConnectionLimits(patience: self.configuration.patience).server,
             configuration: ApplicationConfiguration(
-                address: .hostname(self.configuration.host, port: self.configuration.port), serverName: nil),
-            services: [self.configuration.intake].compactMap { $0 },
+                address: .hostname(self.configuration.host, port: self.configuration.port), serverName: nil,
+                availableConnectionsDelegate: MaximumAvailableConnections(self.configuration.maximumConnections)),
+            services: self.services,
             onServerRunning: { channel in
                 guard let port = channel.localAddress?.port else { return }
                 await self.configuration.listening(port)
             },
             logger: self.logger)
-        try await application.run()
     }
 
-    private func router() -> Router<GatewayRequestContext> {
-        let router = Router(context: GatewayRequestContext.self)
-        router.get("healthz") { _, _ in "ok\n" }
+    private var checks: [HealthRoutes.Check] {
+        var checks = [HealthRoutes.Check("database") { (try? await self.access.grants(.share)) != nil }]
+        if let live = self.live { checks.append(HealthRoutes.Check("broker") { live.isConnected() }) }
+        if let history = self.history {
+            checks.append(
+                HealthRoutes.Check("history") { (try? await history.trackables(after: nil, limit: 1)) != nil })
+        }
+        return checks
+    }
+
+    /// Every route, and what goes before them.
+    package func router() -> Router<GatewayRequestContext> {
+        let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)
+        router.add(middleware: ResponseMiddleware(origins: self.configuration.origins, metrics: self.metrics))
+        router.add(middleware: AccessMiddleware(store: self.access, configuration: self.configuration))
+        HealthRoutes(checks: self.checks, metrics: self.metrics).add(to: router)
+        SessionRoutes(store: self.access, configuration: self.configuration).add(to: router)
+        APIRoutes(history: self.history, live: self.live ?? .none).add(to: router)
+        self.liveRoutes?.add(to: router)
+        PageRoutes(leaflet: self.configuration.leaflet, tiles: self.tiles).add(to: router)
         return router
     }
 }

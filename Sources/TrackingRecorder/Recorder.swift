@@ -21,6 +21,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
     private let mailbox = Mailbox<RecorderStateMachine.Event>()
     private let told = Broadcast<RecorderEvent>(buffer: 1024, bytes: 1_024 * 1_024, size: { _ in 256 })
     private let shared = Mutex(Shared())
+    private let metrics = RecorderMetrics()
 
     private struct Shared {
         var counts = RecorderCounts()
@@ -88,6 +89,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
         var inbox = Inbox(self.mailbox)
         while let envelope = await inbox.next() {
             for action in machine.happened(envelope.event, at: self.clock.moment) { self.perform(action, &group) }
+            self.metrics.note(withheld: machine.withheld, lag: machine.lag(at: self.clock.moment.now))
             if let receipt = envelope.receipt { held.append(receipt) }
             if !machine.isFull {
                 for receipt in held { receipt.resume() }
@@ -114,13 +116,16 @@ public final class Recorder<Transport: MessageTransport>: Service {
         case .store(let batch): group.addTask { await self.store(batch) }
         case .tell(let event):
             self.log(event)
+            self.metrics.happened(event)
             self.told.tell(event)
         }
     }
 
     private func store(_ batch: RecordingBatch) async {
         do throws(TrackingError) {
+            let start = self.clock.moment.now
             let report = try await self.store.store(batch)
+            self.metrics.stored(report, in: start.duration(to: self.clock.moment.now))
             self.note(report)
             self.mailbox.post(.stored(report.acknowledgements))
         } catch {

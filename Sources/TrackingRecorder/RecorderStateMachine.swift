@@ -88,6 +88,23 @@ public struct RecorderStateMachine: Sendable {
         return !self.isStopping && self.waiting.messages >= self.configuration.window
     }
 
+    /// How many messages came and are not stored yet.
+    public var withheld: Int { self.waiting.messages + (self.storedNow?.messages ?? 0) }
+
+    /// How long the oldest of them has waited.
+    public func lag(at now: MonotonicTime) -> Duration {
+        let since = MonotonicTime.earlier(self.storedNow?.since, self.waiting.since)
+        return since.map { max(.zero, $0.duration(to: now)) } ?? .zero
+    }
+
+    /// What is being stored.
+    private var storedNow: Page? {
+        switch self.storing {
+        case .idle: nil
+        case .busy(let page, _, _), .waiting(let page, _, _, _): page
+        }
+    }
+
     /// Whether both connections are closed.
     public var isClosed: Bool { self.isIntakeOver && self.isVoiceOver }
 

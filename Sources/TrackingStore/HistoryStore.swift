@@ -111,6 +111,22 @@ extension HistoryStore {
         } while after != nil
     }
 
+    /// All trips of a trackable that began in `times`, by their start.
+    ///
+    /// - Throws: `storeFailed`.
+    public func allTrips(
+        of trackable: TrackableID, during times: TimeSpan
+    ) async throws(TrackingError) -> [Trip] {
+        var trips: [Trip] = []
+        var rest = times
+        while true {
+            let page = try await self.trips(of: trackable, during: rest, limit: 1000)
+            trips += page
+            guard page.count == 1000, let last = page.last else { return trips }
+            rest.from = UnixTime(last.start.seconds.nextUp)
+        }
+    }
+
     /// All trackables, by id.
     ///
     /// - Throws: `storeFailed`.

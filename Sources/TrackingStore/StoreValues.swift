@@ -90,6 +90,12 @@ public struct LastPosition: Hashable, Sendable {
     public var trackable: TrackableID
     /// Where, and when.
     public var location: Location
+
+    /// Makes it.
+    public init(trackable: TrackableID, location: Location) {
+        self.trackable = trackable
+        self.location = location
+    }
 }
 
 extension Sequence<LastPosition> {
@@ -112,6 +118,14 @@ public struct TrackableSummary: Hashable, Sendable {
     public var last: UnixTime?
     /// How many streams it has.
     public var streams: Int
+
+    /// Makes a summary; without the others, of one that nothing is stored of.
+    public init(id: TrackableID, first: UnixTime? = nil, last: UnixTime? = nil, streams: Int = 0) {
+        self.id = id
+        self.first = first
+        self.last = last
+        self.streams = streams
+    }
 }
 
 /// What the store knows of a trackable's records.

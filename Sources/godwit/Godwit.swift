@@ -13,9 +13,10 @@ struct Godwit: AsyncParsableCommand {
             77 refused by the broker.
             """,
         subcommands: [
-            Watch.self, Record.self, Serve.self, Send.self, History.self, Last.self, Trackables.self, Trips.self,
+            Watch.self, Record.self, Serve.self, Token.self, Share.self, Send.self, History.self, Last.self,
+            Trackables.self, Trips.self,
             Import.self,
-            Verify.self, Erase.self, Backup.self, Replay.self, Demo.self,
+            Verify.self, Erase.self, FenceCommand.self, RuleCommand.self, Backup.self, Replay.self, Demo.self,
         ])
 
     static func main() async {

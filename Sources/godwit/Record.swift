@@ -1,10 +1,14 @@
 import ArgumentParser
+import enum CoreMetrics.MetricsSystem
 import FoundationEssentials
 import GodwitOptions
 import Logging
 import ServiceLifecycle
+import Synchronization
 import TrackingCore
+import TrackingGateway
 import TrackingMQTT
+import TrackingMetrics
 import TrackingRecorder
 import TrackingStore
 
@@ -57,6 +61,12 @@ struct Record: AsyncParsableCommand {
             valueName: "n"))
     var receiveMaximum = 500
 
+    @Option(
+        help: ArgumentHelp(
+            "Serve /healthz, /readyz and /metrics at this address; port 0 takes a free one. Default: not at all.",
+            valueName: "host:port"))
+    var listen: ListenAddress?
+
     func validate() throws {
         guard (1...65_535).contains(self.receiveMaximum) else {
             throw ValidationError("--receive-maximum must be 1 to 65535, not \(self.receiveMaximum)")
@@ -78,6 +88,7 @@ struct Record: AsyncParsableCommand {
             throw TrackingError(
                 .invalidConfiguration, "--share takes a history that recorders share: --store postgres://…")
         }
+        let health = Health(listen: self.listen)
         let store = try await self.store.open(mayMake: true)
         var configuration = RecorderConfiguration(client: names.voice, session: try self.broker.identity().session)
         configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
@@ -94,8 +105,13 @@ struct Record: AsyncParsableCommand {
         let ending = Ending()
         let events = recorder.events
         let failsFast = self.broker.failFast
-        async let watching: Void = Self.watch(recorder, events, failsFast: failsFast, ending)
-        do { try await Program.run(recorder) } catch { ending.note(error) }
+        async let watching: Void = Self.watch(recorder, events, health, failsFast: failsFast, ending)
+        do {
+            try await Program.run(recorder, beside: health.server(store))
+        } catch {
+            ending.note(error)
+            recorder.finish()
+        }
         await watching
         do { try await store.close() } catch { ending.note(error) }
         if let error = ending.error { throw error }
@@ -118,11 +134,13 @@ struct Record: AsyncParsableCommand {
 
     /// Tells the service manager how it goes, and ends where that was asked for.
     private static func watch(
-        _ recorder: Recorder<MQTTTransport>, _ events: AsyncStream<RecorderEvent>, failsFast: Bool, _ ending: Ending
+        _ recorder: Recorder<MQTTTransport>, _ events: AsyncStream<RecorderEvent>, _ health: Health, failsFast: Bool,
+        _ ending: Ending
     ) async {
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
         notifier?.ready()
         for await event in events {
+            health.happened(event)
             switch event {
             case .connected: notifier?.status("recording")
             case .storeAway(let error, _): notifier?.status("the store takes nothing: \(error.message)")
@@ -151,5 +169,41 @@ struct KeepTime: ExpressibleByArgument, Hashable {
             count * unit <= 3.2e9
         else { return nil }
         self.duration = .seconds(count * unit)
+    }
+}
+
+/// What a recorder answers an operator, where it is to.
+private final class Health: Sendable {
+    private let listen: ListenAddress?
+    private let metrics = PrometheusRegistry(helps: RecorderFigures.helps)
+    private let isConnected = Mutex(false)
+
+    /// Has everything counted from now on, where somebody can ask.
+    init(listen: ListenAddress?) {
+        self.listen = listen
+        if listen != nil { MetricsSystem.bootstrap(self.metrics) }
+    }
+
+    /// Takes note of what the recorder told.
+    func happened(_ event: RecorderEvent) {
+        switch event {
+        case .connected: self.isConnected.withLock { $0 = true }
+        case .disconnected: self.isConnected.withLock { $0 = false }
+        default: break
+        }
+    }
+
+    /// The server; `nil` where none was asked for.
+    func server(_ store: any HistoryStore) -> HealthServer? {
+        guard let listen = self.listen else { return nil }
+        return HealthServer(
+            host: listen.host, port: listen.port,
+            checks: [
+                "broker": { self.isConnected.withLock { $0 } },
+                "history": { (try? await store.trackables(after: nil, limit: 1)) != nil },
+            ], metrics: self.metrics
+        ) { port in
+            Program.note("listening on http://\(ListenAddress(host: listen.host, port: port))\n")
+        }
     }
 }

@@ -1,8 +1,14 @@
 import ArgumentParser
+import enum CoreMetrics.MetricsSystem
+import FoundationEssentials
 import GodwitOptions
 import Logging
 import TrackingCore
 import TrackingGateway
+import TrackingMQTT
+import TrackingMetrics
+import TrackingStore
+import TrackingSubscriber
 
 /// `godwit serve`: the HTTP server beside broker and history.
 struct Serve: AsyncParsableCommand {
@@ -15,21 +21,133 @@ struct Serve: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The address and port to listen on; port 0 takes a free one.", valueName: "host:port"))
     var listen = ListenAddress(host: "127.0.0.1", port: 8080)
 
+    @Option(
+        help: ArgumentHelp(
+            "How it is reached from outside: https://tracks.example.org. With https, cookies are for TLS alone, and X-Forwarded-For is believed.",
+            valueName: "url"),
+        transform: GatewayURL.checked)
+    var url: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Another origin whose pages may read the API: https://example.org; can be repeated. Default: none.",
+            valueName: "origin"))
+    var cors: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "How many requests a second one token may make in the long run, 0.1 to 100000; ten seconds' worth may come at once.",
+            valueName: "n"))
+    var rateLimit = 100.0
+
+    @Option(
+        help: ArgumentHelp(
+            "The most bytes of a request's body, after decompression, 1024 to 1073741824.", valueName: "bytes"))
+    var maxBody = 8_388_608
+
+    @Option(
+        help: ArgumentHelp(
+            "The user of the connection that watches, with the same password; where the broker makes the user name the client id. Default: the same user.",
+            valueName: "user"))
+    var liveUser: String?
+
+    @Flag(help: "Serve no history, whether or not there is one.")
+    var noStore = false
+
+    @Option(
+        help: ArgumentHelp(
+            "The folder of Leaflet and its markercluster. Default: where Debian's libjs-leaflet and libjs-leaflet.markercluster install them.",
+            valueName: "dir"))
+    var leaflet = GatewayConfiguration.debianLeaflet
+
+    @Option(
+        help: ArgumentHelp(
+            "A server of map tiles: https://tiles.example.org/{z}/{x}/{y}.png. Browsers ask it. Default: a plain grid.",
+            valueName: "url"))
+    var tiles: String?
+
+    @Option(
+        help: ArgumentHelp("A file of raster tiles (MBTiles), which the gateway serves itself.", valueName: "path"))
+    var mbtiles: String?
+
+    @OptionGroup var webhooks: WebhookOptions
     @OptionGroup var state: StateOptions
-
     @OptionGroup var intake: IntakeOptions
-
+    @OptionGroup var store: StoreOptions
     @OptionGroup var broker: BrokerOptions
+
+    func validate() throws {
+        guard (0.1...100_000).contains(self.rateLimit) else {
+            throw ValidationError("--rate-limit is 0.1 to 100000 requests a second, not \(self.rateLimit)")
+        }
+        guard (1024...1_073_741_824).contains(self.maxBody) else {
+            throw ValidationError("--max-body is 1024 to 1073741824 bytes, not \(self.maxBody)")
+        }
+        if self.tiles != nil, self.mbtiles != nil { throw ValidationError("give --tiles or --mbtiles, not both") }
+        do throws(TrackingError) { _ = try self.tiles.map(TileURL.init) } catch { throw ValidationError(error.message) }
+        for origin in self.cors where try GatewayURL.checked(origin) != origin {
+            throw ValidationError("an origin has no slash at its end: '\(origin.prefix(80))'")
+        }
+    }
 
     func run() async throws {
         Program.startLogging(Logger.Level(rawValue: self.broker.logLevel) ?? .warning)
+        let metrics = PrometheusRegistry(helps: GatewayMetrics.helps)
+        MetricsSystem.bootstrap(metrics)
+        let history = try await self.history()
+        let gateway = Result {
+            try Gateway(
+                configuration: try self.configuration(), subscriber: try self.subscriber(), history: history,
+                metrics: metrics)
+        }
+        let ending = Ending()
+        do { try await Program.run(try gateway.get()) } catch { ending.note(error) }
+        do { try await history?.close() } catch { ending.note(error) }
+        if let error = ending.error { throw error }
+    }
+
+    /// The history; without `--store`, the one that is there, if there is one.
+    private func history() async throws(TrackingError) -> (any HistoryStore)? {
+        if self.noStore { return nil }
+        if self.store.store == nil, case .sqlite(let path) = try self.store.location(),
+            !FileManager.default.fileExists(atPath: path)
+        {
+            return nil
+        }
+        return try await self.store.open(mayMake: false)
+    }
+
+    private func configuration() throws -> GatewayConfiguration {
         let host = self.listen.host
-        var configuration = GatewayConfiguration(host: host, port: self.listen.port) { port in
+        var configuration = GatewayConfiguration(
+            host: host, port: self.listen.port, database: try self.state.path(for: "gateway.sqlite")
+        ) { port in
             Program.note("listening on http://\(ListenAddress(host: host, port: port))\n")
         }
+        configuration.url = self.url
+        configuration.origins = self.cors
+        configuration.requestsPerSecond = self.rateLimit
+        configuration.maximumBodyBytes = self.maxBody
+        (configuration.webhooks, configuration.webhookKinds) = (try self.webhooks.webhooks(), self.webhooks.kinds)
         configuration.intake = try self.intake.intake(self.broker, self.state)
-        let gateway = Gateway(configuration: configuration)
-        try await Program.run(gateway)
+        configuration.leaflet = self.leaflet
+        if let tiles = self.tiles { configuration.tiles = .server(try TileURL(tiles)) }
+        if let path = self.mbtiles { configuration.tiles = .file(path: path) }
+        return configuration
+    }
+
+    /// One connection that hears everything, for however many look: its name is the gateway's with `-live` behind it.
+    private func subscriber() throws -> AssetSubscriber<MQTTTransport> {
+        let identity = try self.broker.identity()
+        let name = identity.isRandom ? "gateway" : "\(identity.client)"
+        var configuration = SubscriberConfiguration(
+            client: try ClientID(self.liveUser ?? "\(name)-live"), session: identity.session)
+        configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
+        configuration.watchesAll = true
+        configuration.isPresentOnlyWhileAsking = true
+        return AssetSubscriber(
+            configuration: configuration,
+            transport: try self.broker.transport(for: configuration, user: self.liveUser))
     }
 }
 

@@ -52,16 +52,30 @@ import Testing
     /// The sections of the page that have the options of a command.
     private static let broker = "Both programs"
     private static let history = "Commands on the history"
+    private static let gateway = "Commands on the gateway"
 
     @Test(arguments: [
         ("godwit-agent", "run", [Self.broker, "`godwit-agent run`"]),
         ("godwit", "watch", [Self.broker, "`godwit watch ID…`"]),
         ("godwit", "send", [Self.broker, "`godwit send COMMAND ID…`"]),
         ("godwit", "record", [Self.broker, Self.history, "`godwit record`"]),
-        ("godwit", "serve", [Self.broker, "`godwit serve`"]),
+        ("godwit", "serve", [Self.broker, Self.history, "`godwit serve`"]),
+        ("godwit", "token create", [Self.gateway, "`godwit token create`"]),
+        ("godwit", "token list", [Self.gateway, "`godwit token list`"]),
+        ("godwit", "token revoke", [Self.gateway]),
+        ("godwit", "share create", [Self.gateway, "`godwit share ID`"]),
+        ("godwit", "share list", [Self.gateway, "`godwit share list`"]),
+        ("godwit", "share revoke", [Self.gateway]),
+        ("godwit", "fence add", [Self.gateway, "`godwit fence add NAME`"]),
+        ("godwit", "fence list", [Self.gateway, "`godwit fence list`"]),
+        ("godwit", "fence remove", [Self.gateway]),
+        ("godwit", "rule add", [Self.gateway, "`godwit rule add NAME`"]),
+        ("godwit", "rule list", [Self.gateway]),
+        ("godwit", "rule remove", [Self.gateway]),
+        ("godwit", "trackables set", [Self.gateway]),
         ("godwit", "history", [Self.history, "`godwit history ID`"]),
         ("godwit", "last", [Self.history, "`godwit last [ID…]`"]),
-        ("godwit", "trackables", [Self.history, "`godwit trackables`"]),
+        ("godwit", "trackables list", [Self.history, "`godwit trackables`"]),
         ("godwit", "trips", [Self.history, "`godwit trips ID`"]),
         ("godwit", "import", [Self.history, "`godwit import FILE`"]),
         ("godwit", "verify", [Self.history, "`godwit verify ID`"]),
@@ -72,7 +86,7 @@ import Testing
     func everyOptionIsOnThePageWithItsVariableKeyAndDefault(
         program: String, subcommand: String, headings: [String]
     ) async throws {
-        let options = try await Self.help(program, subcommand)
+        let options = try await Self.help(program, subcommand.split(separator: " ").map(String.init))
         let rows = try headings.map(Self.rows).reduce(into: [:]) { $0.merge($1) { first, _ in first } }
         #expect(Set(options.map(\.name)) == Set(rows.keys))
         for option in options {

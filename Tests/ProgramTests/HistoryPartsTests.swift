@@ -1,6 +1,7 @@
 import ArgumentParser
 import Testing
 import TrackingCore
+import TrackingHistory
 import TrackingStore
 
 @testable import godwit

@@ -64,7 +64,7 @@ import Testing
         HistoryCase(
             Last.self, ["last", "van", "--near", "-33.9,18.4", "--within", "500"],
             Self.place + [("format", "json"), ("near", "52,-8"), ("within", "100")]),
-        HistoryCase(Trackables.self, ["trackables"], Self.place + [("format", "json")]),
+        HistoryCase(Trackables.List.self, ["trackables", "list"], Self.place + [("format", "json")]),
         HistoryCase(
             Trips.self, ["trips", "van"],
             Self.place + Self.span + [
@@ -85,11 +85,45 @@ import Testing
         Self.broker + [
             ("store", "postgres://me@db.example.org/tracks"), ("name", "keeper"), ("intake-user", "keeper-in"),
             ("intake-cert", "/etc/in.crt"), ("intake-key", "/etc/in.key"), ("share", "team"), ("keep", "90d"),
-            ("receive-maximum", "100"),
+            ("receive-maximum", "100"), ("listen", "127.0.0.1:0"),
         ])
 
-    static let serve = Self.rows(
-        Self.broker + [("listen", "0.0.0.0:80"), ("state", "/srv/godwit"), ("acknowledge-by", "keeper")])
+    private static let state: [(String, String?)] = [("state", "/var/lib/godwit")]
+
+    /// The gateway and the commands on it.
+    static let gateway: [HistoryCase] = [
+        HistoryCase(
+            Serve.self, ["serve"],
+            Self.broker + Self.place + Self.state + [
+                ("listen", "[::1]:0"), ("url", "https://tracks.example.org"), ("cors", "https://shop.example.org"),
+                ("rate-limit", "5"), ("max-body", "2048"), ("no-store", nil), ("acknowledge-by", "keeper"),
+                ("leaflet", "/opt/leaflet"), ("tiles", "https://tiles.example.org/{z}/{x}/{y}.png"),
+                ("mbtiles", "/srv/land.mbtiles"), ("live-user", "gateway-live"),
+                ("webhook", "https://example.org/hook"), ("webhook-secret-file", "/etc/hook"),
+                ("webhook-secret", "0123456789abcdef"), ("webhook-kinds", "event"),
+            ]),
+        HistoryCase(
+            FenceCommand.Add.self, ["fence", "add", "depot", "--circle", "52,-8", "--radius", "50"],
+            Self.state + [("circle", "53,-9"), ("radius", "60")]),
+        HistoryCase(FenceCommand.List.self, ["fence", "list"], Self.state + [("format", "json")]),
+        HistoryCase(FenceCommand.Remove.self, ["fence", "remove", "depot"], Self.state),
+        HistoryCase(RuleCommand.List.self, ["rule", "list"], Self.state),
+        HistoryCase(RuleCommand.Remove.self, ["rule", "remove", "in"], Self.state),
+        HistoryCase(Trackables.Set.self, ["trackables", "set", "van", "name=Van"], Self.state),
+        HistoryCase(
+            Token.Create.self, ["token", "create", "--name", "phone", "--publish", "van"],
+            Self.state + [
+                ("name", "desk"), ("publish", "bus"), ("read", "bus"), ("read-all", nil), ("admin", nil),
+                ("expires", "90d"),
+            ]),
+        HistoryCase(Token.List.self, ["token", "list"], Self.state + [("format", "json")]),
+        HistoryCase(Token.Revoke.self, ["token", "revoke", "phone"], Self.state),
+        HistoryCase(
+            Share.Create.self, ["share", "create", "van", "--for", "2h"],
+            Self.state + [("for", "3h"), ("url", "https://tracks.example.org")]),
+        HistoryCase(Share.List.self, ["share", "list"], Self.state + [("format", "json")]),
+        HistoryCase(Share.Revoke.self, ["share", "revoke", "3"], Self.state),
+    ]
 
     struct HistoryCase: Sendable, CustomTestStringConvertible {
         let command: any ParsableCommand.Type
@@ -109,9 +143,8 @@ import Testing
     @Test func theTablesHaveEveryOption() throws {
         let tables = [
             (Self.run, Run.self as any ParsableCommand.Type), (Self.watch, Watch.self), (Self.record, Record.self),
-            (Self.serve, Serve.self),
         ]
-        for (rows, command) in tables + Self.history.map({ ($0.rows, $0.command) }) {
+        for (rows, command) in tables + (Self.history + Self.gateway).map({ ($0.rows, $0.command) }) {
             let options = try LayeredArguments.options(of: command).map(\.name).filter { $0 != "config" }
             #expect(Set(rows.map(\.option)) == Set(options))
         }
@@ -130,11 +163,8 @@ import Testing
         try self.compare(row, ["record"], Godwit.self)
     }
 
-    @Test(arguments: OptionTableTests.serve) func anOptionOfServeIsTheSameInAllThreePlaces(row: Row) throws {
-        try self.compare(row, ["serve"], Godwit.self)
-    }
-
-    @Test(arguments: OptionTableTests.history) func anOptionOnTheHistoryIsTheSameInAllThreePlaces(
+    @Test(arguments: OptionTableTests.history + OptionTableTests.gateway)
+    func anOptionOnTheHistoryIsTheSameInAllThreePlaces(
         table: HistoryCase
     ) throws {
         for row in table.rows {
@@ -157,7 +187,7 @@ import Testing
         let value = row.value.map { "'\($0)'" } ?? "true"
         try "\(row.option): \(value)\n".write(toFile: file, atomically: true, encoding: .utf8)
         #expect(try self.parse(base + user, ["GODWIT_CONFIG": file], root) == expected)
-        if !["trackable", "source", "all", "near", "within", "as"].contains(row.option) {
+        if !["trackable", "source", "all", "near", "within", "as", "name", "for", "publish"].contains(row.option) {
             #expect(try self.parse(base + user, [:], root) != expected)
         }
     }

@@ -2,9 +2,10 @@ import Testing
 import TrackingGateway
 
 @Suite struct GatewayTests {
-    @Test func answersWhetherItLives() async throws {
+    @Test func listensUntilItIsToldToStop() async throws {
         let (ports, told) = AsyncStream.makeStream(of: Int.self)
-        let gateway = Gateway(configuration: GatewayConfiguration(host: "127.0.0.1", port: 0) { told.yield($0) })
+        let stage = try TestGateway { $0.listening = { told.yield($0) } }
+        let gateway = try Gateway(configuration: stage.configuration)
         let running = Task { try await gateway.run() }
         var port = ports.makeAsyncIterator()
         #expect(try #require(await port.next()) > 0)

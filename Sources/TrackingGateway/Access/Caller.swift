@@ -28,16 +28,19 @@ package struct Caller: Hashable, Sendable {
     package var isAdmin: Bool
     /// Nothing from before is shown to them, and nothing from after: a share link's span. `nil` is no limit.
     package var span: Range<UnixTime>?
+    /// The number of what let them in, see ``AccessStore/stillHolds(_:now:)``.
+    package var grant: Int64?
 
     /// Makes a caller.
     package init(
         name: String, publishes: TrackableScope = .only([]), reads: TrackableScope = .only([]), isAdmin: Bool = false,
-        span: Range<UnixTime>? = nil
+        span: Range<UnixTime>? = nil, grant: Int64? = nil
     ) {
         self.name = name
         self.publishes = publishes
         self.reads = reads
         self.isAdmin = isAdmin
         self.span = span
+        self.grant = grant
     }
 }

@@ -57,6 +57,22 @@ public struct BoundingBox: Hashable, Sendable {
     }
 }
 
+extension GeoBox {
+    /// Reads `WEST,SOUTH,EAST,NORTH` in degrees, as ``BoundingBox/init(parsing:)`` does.
+    ///
+    /// - Throws: `invalidConfiguration` that says what is wrong.
+    public init(parsing text: String) throws(TrackingError) {
+        let box = try BoundingBox(parsing: text)
+        let (southWest, northEast) = (box.southWest, box.northEast)
+        let area = GeoBox(
+            south: southWest.latitude, west: southWest.longitude, north: northEast.latitude, east: northEast.longitude)
+        guard let area else {
+            throw TrackingError(.invalidConfiguration, "a box is WEST,SOUTH,EAST,NORTH in degrees")
+        }
+        self = area
+    }
+}
+
 /// What lies within a distance of a place.
 public struct Surroundings: Hashable, Sendable {
     /// The place.

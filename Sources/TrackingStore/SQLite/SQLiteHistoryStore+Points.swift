@@ -23,12 +23,12 @@ extension SQLiteHistoryStore {
                 """
                 SELECT \(PointReading.columns), k.id, s.id FROM trackable k JOIN point p ON p.trackable = k.number \
                 AND p.time = k.last_time AND p.stream = k.last_stream AND p.seq = k.last_seq \
-                LEFT JOIN stream s ON s.number = p.stream WHERE ?1 IS NULL OR k.id = ?1 ORDER BY k.id
+                LEFT JOIN stream s ON s.number = p.stream \(trackables == nil ? "" : "WHERE k.id = ?1") ORDER BY k.id
                 """, in: db)
             var positions: [LastPosition] = []
             func readAll(_ id: TrackableID?) throws {
                 defer { row.reset() }
-                row.bind(id?.rawValue, 1)
+                if let id { row.bind(id.rawValue, 1) }
                 while try row.step() {
                     guard let trackable = try? TrackableID(row.text(PointReading.columnCount)),
                         let location = PointReading.location(row, row.optionalText(PointReading.columnCount + 1))

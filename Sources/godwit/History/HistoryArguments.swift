@@ -55,14 +55,7 @@ extension GeoBox {
     ///
     /// - Throws: `ValidationError` that says what is wrong.
     static func checked(_ text: String) throws -> GeoBox {
-        let box = try godwit.checked { () throws(TrackingError) in try BoundingBox(parsing: text) }
-        let (southWest, northEast) = (box.southWest, box.northEast)
-        guard
-            let area = GeoBox(
-                south: southWest.latitude, west: southWest.longitude, north: northEast.latitude,
-                east: northEast.longitude)
-        else { throw ValidationError("a box is WEST,SOUTH,EAST,NORTH in degrees") }
-        return area
+        try godwit.checked { () throws(TrackingError) in try GeoBox(parsing: text) }
     }
 }
 

@@ -1,0 +1,20 @@
+/// The tables of who may.
+enum AccessSchema {
+    static let migrations = [
+        GatewayDatabase.Migration(
+            "access-1",
+            [
+                """
+                CREATE TABLE token (number INTEGER PRIMARY KEY, lookup INTEGER NOT NULL UNIQUE, hash BLOB NOT NULL, \
+                kind INTEGER NOT NULL, name TEXT NOT NULL, publishes TEXT NOT NULL, reads TEXT NOT NULL, \
+                admin INTEGER NOT NULL, begins REAL NOT NULL, ends REAL, revoked REAL) STRICT
+                """,
+                "CREATE UNIQUE INDEX token_name ON token (name) WHERE kind = 0 AND revoked IS NULL",
+                """
+                CREATE TABLE session (lookup INTEGER PRIMARY KEY, hash BLOB NOT NULL, token INTEGER NOT NULL \
+                REFERENCES token (number) ON DELETE CASCADE, ends REAL NOT NULL) STRICT
+                """,
+                "CREATE INDEX session_token ON session (token)",
+            ])
+    ]
+}

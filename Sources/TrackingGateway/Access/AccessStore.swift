@@ -1,0 +1,210 @@
+import FoundationEssentials
+import GRDB
+package import TrackingCore
+
+/// Keeps who may: tokens, share links and sessions. Whatever is presented, the work is the same: one hash, one look, one
+/// comparison that takes the same time.
+package struct AccessStore: Sendable {
+    private let database: GatewayDatabase
+
+    /// Works in a gateway's database.
+    package init(_ database: GatewayDatabase) { self.database = database }
+
+    // MARK: - Who asks
+
+    /// Who presents this token or secret of a share link; `nil` where nobody may with it, for whatever reason.
+    ///
+    /// - Throws: `storeFailed`.
+    package func caller(presenting text: String, now: UnixTime) async throws(TrackingError) -> Caller? {
+        try await self.caller(
+            presenting: text, sql: "SELECT \(Self.columns), t.hash AS kept FROM token t WHERE t.lookup = ?", now: now)
+    }
+
+    /// Who signed in and got this secret for it; `nil` where nobody did, or it is over.
+    ///
+    /// - Throws: `storeFailed`.
+    package func caller(ofSession text: String, now: UnixTime) async throws(TrackingError) -> Caller? {
+        try await self.caller(
+            presenting: text,
+            sql: """
+                SELECT \(Self.columns), s.hash AS kept FROM session s JOIN token t ON t.number = s.token \
+                WHERE s.lookup = ? AND s.ends > \(now.seconds)
+                """, now: now)
+    }
+
+    /// Whether what a caller was let in with still holds: for what goes on for long, as a stream does.
+    ///
+    /// - Throws: `storeFailed`.
+    package func stillHolds(_ caller: Caller, now: UnixTime) async throws(TrackingError) -> Bool {
+        guard let number = caller.grant else { return true }
+        return try await self.database.read { db in
+            try Self.grants(db, "t.number = ?", [number]).first?.caller(at: now) != nil
+        }
+    }
+
+    private func caller(
+        presenting text: String, sql: String, now: UnixTime
+    ) async throws(TrackingError) -> Caller? {
+        let hash = SecretHash(of: text)
+        return try await self.database.read { db in
+            let row = try Row.fetchOne(db, sql: sql, arguments: [hash.lookup])
+            let isTheOne = hash.matches(row.map { [UInt8]($0["kept"] as Data) })
+            let caller = row.map(AccessGrant.init)?.caller(at: now)
+            return isTheOne ? caller : nil
+        }
+    }
+
+    // MARK: - Tokens and share links
+
+    /// Makes a token.
+    ///
+    /// - Returns: The token, which is kept nowhere.
+    /// - Throws: `invalidConfiguration` when there is a valid one of this name, `storeFailed`.
+    package func makeToken(_ grant: AccessGrant) async throws(TrackingError) -> AccessSecret {
+        let isNew = try await self.database.read { db in
+            try Self.grants(db, "t.kind = 0 AND t.revoked IS NULL AND t.name = ?", [grant.name]).isEmpty
+        }
+        guard isNew else {
+            throw TrackingError(
+                .invalidConfiguration,
+                "there is a token '\(grant.name)' already: take another name, or revoke that one first")
+        }
+        return try await self.make(grant, .token)
+    }
+
+    /// Makes a link that shows one trackable's live position from `now` on.
+    ///
+    /// - Returns: The secret, which is kept nowhere.
+    /// - Throws: `storeFailed`.
+    package func share(
+        _ trackable: TrackableID, from now: UnixTime, for time: Duration
+    ) async throws(TrackingError) -> AccessSecret {
+        let grant = AccessGrant(
+            number: 0, kind: .share, name: "share of \(trackable.rawValue)", publishes: .only([]),
+            reads: .only([trackable]), isAdmin: false, begins: now, ends: now.advanced(by: time))
+        return try await self.make(grant, .share)
+    }
+
+    private func make(
+        _ grant: AccessGrant, _ kind: AccessSecret.Kind
+    ) async throws(TrackingError) -> AccessSecret {
+        var generator = SystemRandomNumberGenerator()
+        let secret = AccessSecret(kind, using: &generator)
+        let hash = SecretHash(of: secret.text)
+        try await self.database.write { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO token (lookup, hash, kind, name, publishes, reads, admin, begins, ends) \
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    """,
+                arguments: [
+                    hash.lookup, Data(hash.bytes), grant.kind.rawValue, grant.name, grant.publishes.json,
+                    grant.reads.json, grant.isAdmin, grant.begins.seconds, grant.ends?.seconds,
+                ])
+        }
+        return secret
+    }
+
+    /// All tokens, or all share links, in the order in which they were made.
+    ///
+    /// - Throws: `storeFailed`.
+    package func grants(_ kind: AccessGrant.Kind) async throws(TrackingError) -> [AccessGrant] {
+        try await self.database.read { db in try Self.grants(db, "t.kind = ?", [kind.rawValue]) }
+    }
+
+    /// Revokes the valid token of this name; from now on it is worth nothing, and neither is what was signed in with it.
+    ///
+    /// - Returns: Whether there was one.
+    /// - Throws: `storeFailed`.
+    package func revokeToken(_ name: String, now: UnixTime) async throws(TrackingError) -> Bool {
+        try await self.revoke("kind = 0 AND name = ?", name, now)
+    }
+
+    /// Revokes a share link.
+    ///
+    /// - Returns: Whether there was one of this number that was not revoked yet.
+    /// - Throws: `storeFailed`.
+    package func revokeShare(_ number: Int64, now: UnixTime) async throws(TrackingError) -> Bool {
+        try await self.revoke("kind = 1 AND number = ?", number, now)
+    }
+
+    private func revoke(
+        _ condition: String, _ value: some DatabaseValueConvertible & Sendable, _ now: UnixTime
+    ) async throws(TrackingError) -> Bool {
+        try await self.database.write { db in
+            try db.execute(
+                sql: "UPDATE token SET revoked = ? WHERE revoked IS NULL AND \(condition)",
+                arguments: [now.seconds, value])
+            return db.changesCount > 0
+        }
+    }
+
+    private static let columns =
+        "t.number, t.kind, t.name, t.publishes, t.reads, t.admin, t.begins, t.ends, t.revoked"
+
+    private static func grants(
+        _ db: Database, _ condition: String, _ arguments: StatementArguments
+    ) throws -> [AccessGrant] {
+        try Row.fetchAll(
+            db, sql: "SELECT \(self.columns) FROM token t WHERE \(condition) ORDER BY t.number", arguments: arguments
+        ).map(AccessGrant.init)
+    }
+
+    // MARK: - Sessions
+
+    /// How long one stays signed in.
+    package static let longestSession = Duration.seconds(30 * 86_400)
+    /// So many sessions of one token are kept; the oldest go.
+    private static let maximumSessions = 100
+
+    /// Signs a caller in who presented a token or the secret of a share link.
+    ///
+    /// - Returns: The session's secret, and how long it holds.
+    /// - Throws: `storeFailed`.
+    package func beginSession(
+        _ caller: Caller, now: UnixTime
+    ) async throws(TrackingError) -> (secret: AccessSecret, time: Duration) {
+        var generator = SystemRandomNumberGenerator()
+        let secret = AccessSecret(.session, using: &generator)
+        let hash = SecretHash(of: secret.text)
+        let number = caller.grant
+        let last = now.advanced(by: Self.longestSession)
+        let ends = try await self.database.write { db in
+            let ends = try Double.fetchOne(db, sql: "SELECT ends FROM token WHERE number = ?", arguments: [number])
+            let end = min(ends ?? .infinity, last.seconds)
+            try db.execute(sql: "DELETE FROM session WHERE ends <= ?", arguments: [now.seconds])
+            try db.execute(
+                sql: "INSERT INTO session (lookup, hash, token, ends) VALUES (?, ?, ?, ?)",
+                arguments: [hash.lookup, Data(hash.bytes), number, end])
+            try db.execute(
+                sql: """
+                    DELETE FROM session WHERE token = ?1 AND lookup NOT IN \
+                    (SELECT lookup FROM session WHERE token = ?1 ORDER BY ends DESC, rowid = ?2 DESC LIMIT ?3)
+                    """, arguments: [number, hash.lookup, Self.maximumSessions])
+            return end
+        }
+        return (secret, UnixTime(ends).since(now))
+    }
+
+    /// Signs out; nothing happens where nobody was signed in with this secret.
+    ///
+    /// - Throws: `storeFailed`.
+    package func endSession(_ text: String) async throws(TrackingError) {
+        let hash = SecretHash(of: text)
+        try await self.database.write { db in
+            try db.execute(
+                sql: "DELETE FROM session WHERE lookup = ? AND hash = ?", arguments: [hash.lookup, Data(hash.bytes)])
+        }
+    }
+}
+
+extension AccessGrant {
+    /// Reads a row of the table `token`.
+    fileprivate init(_ row: Row) {
+        self.init(
+            number: row["number"], kind: Kind(rawValue: row["kind"]) ?? .share, name: row["name"],
+            publishes: TrackableScope(json: row["publishes"]), reads: TrackableScope(json: row["reads"]),
+            isAdmin: row["admin"], begins: UnixTime(row["begins"]), ends: (row["ends"] as Double?).map { UnixTime($0) },
+            revoked: (row["revoked"] as Double?).map { UnixTime($0) })
+    }
+}

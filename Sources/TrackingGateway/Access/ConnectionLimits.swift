@@ -1,0 +1,18 @@
+import HummingbirdCore
+import NIOCore
+
+/// What a connection may ask of us: how much, and how slowly.
+struct ConnectionLimits {
+    /// How long a peer may take: to send a header, to send a whole request, to take some of an answer.
+    var patience = Duration.seconds(30)
+
+    /// A server that keeps to them.
+    var server: HTTPServerBuilder {
+        let patience = TimeAmount(self.patience)
+        return .http1(
+            configuration: HTTP1Channel.Configuration(
+                additionalChannelHandlers: [PeerPatience(patience)], idleTimeout: patience,
+                httpDecoderConfiguration: .init(
+                    maxHeaderFieldSize: 16_384, maxHeaderListSize: 32_768, maxHeaderFieldCount: 100)))
+    }
+}

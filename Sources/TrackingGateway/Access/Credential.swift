@@ -1,0 +1,54 @@
+import FoundationEssentials
+import HTTPTypes
+import Hummingbird
+import TrackingCore
+
+/// What a request presents to say who asks.
+enum Credential: Equatable {
+    /// A token, or the secret of a share link.
+    case secret(String)
+    /// The secret of a session, in the page's cookie.
+    case session(String)
+
+    /// No request presents more bytes than this.
+    static let maximumBytes = 512
+    /// What the page's cookie is called.
+    static let cookie = "godwit"
+
+    /// Looks for `Authorization: Bearer`, the password of `Authorization: Basic` (as OwnTracks sends it), `?token=`, and then
+    /// the cookie.
+    init?(_ request: Request) {
+        if let text = request.headers[.authorization] {
+            self = .secret(Self.secret(inAuthorization: text) ?? "")
+        } else if let text = request.uri.queryParameters["token"] {
+            self = .secret(String(text))
+        } else if let text = Self.secret(inCookies: request.headers[values: .cookie]) {
+            self = .session(text)
+        } else {
+            return nil
+        }
+    }
+
+    private static func secret(inAuthorization text: String) -> String? {
+        let parts = text.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2 else { return nil }
+        switch parts[0].lowercased() {
+        case "bearer": return String(parts[1])
+        case "basic":
+            guard parts[1].utf8.count <= 2 * self.maximumBytes, let bytes = Data(base64Encoded: String(parts[1])) else {
+                return nil
+            }
+            let pair = String(decoding: bytes, as: UTF8.self)
+            return pair.firstIndex(of: ":").map { String(pair[pair.index(after: $0)...]) }
+        default: return nil
+        }
+    }
+
+    private static func secret(inCookies headers: [String]) -> String? {
+        for pair in headers.joined(separator: ";").split(separator: ";") {
+            let pair = pair.drop { $0 == " " }
+            if pair.hasPrefix("\(self.cookie)=") { return String(pair.dropFirst(self.cookie.count + 1)) }
+        }
+        return nil
+    }
+}

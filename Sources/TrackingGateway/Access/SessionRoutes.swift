@@ -1,0 +1,78 @@
+package import Hummingbird
+import HummingbirdCore
+import HTTPTypes
+import NIOCore
+import TrackingCore
+import TrackingRuntime
+
+/// Signing in to the map and out of it: a token, or the secret of a share link, for a cookie.
+package struct SessionRoutes: Sendable {
+    private let store: AccessStore
+    private let configuration: GatewayConfiguration
+    private let clock = DeviceClock()
+
+    /// Makes the routes of one gateway.
+    package init(store: AccessStore, configuration: GatewayConfiguration) {
+        self.store = store
+        self.configuration = configuration
+    }
+
+    /// Adds `POST /session`, `GET /session` and `DELETE /session`.
+    package func add(to router: Router<GatewayRequestContext>) {
+        router.post("session") { request, context in try await self.signIn(request, context) }
+        router.get("session") { _, context in try Self.who(try context.requireCaller()) }
+        router.delete("session") { request, _ in try await self.signOut(request) }
+    }
+
+    /// Takes `{"token": "…"}`, or a form with a field `token`; or a token that the request itself presents.
+    private func signIn(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        var caller = context.caller
+        let body = try await request.body.collect(upTo: 4096)
+        if body.readableBytes > 0 {
+            guard let token = Self.token(in: String(buffer: body), request.headers[.contentType] ?? "") else {
+                throw Problem(.badRequest, "This takes {\"token\": \"…\"}.")
+            }
+            caller = try await self.store.caller(presenting: token, now: self.clock.moment.wall)
+        }
+        guard let caller, caller.grant != nil else { throw Problem.unauthorized }
+        let session = try await self.store.beginSession(caller, now: self.clock.moment.wall)
+        var response = try Self.who(caller)
+        response.headers[.setCookie] = self.cookie(
+            session.secret.text, seconds: Int(session.time.inSeconds), isSecure: self.isSecure(request))
+        return response
+    }
+
+    private static func token(in body: String, _ type: String) -> String? {
+        if type.hasPrefix("application/x-www-form-urlencoded") {
+            return URI("/?\(body)").queryParameters["token"].map { String($0) }
+        }
+        return (try? JSONValue(json: body.utf8))?["token"]?.text
+    }
+
+    private func signOut(_ request: Request) async throws -> Response {
+        if case .session(let text) = Credential(request) { try await self.store.endSession(text) }
+        let cookie = self.cookie("", seconds: 0, isSecure: self.isSecure(request))
+        return Response(status: .noContent, headers: [.setCookie: cookie])
+    }
+
+    private func cookie(_ value: String, seconds: Int, isSecure: Bool) -> String {
+        "\(Credential.cookie)=\(value); Path=/; Max-Age=\(seconds); HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")"
+    }
+
+    private func isSecure(_ request: Request) -> Bool {
+        self.configuration.url?.hasPrefix("https:") == true || request.headers[.forwardedProtocol] == "https"
+    }
+
+    /// Who is signed in, and what they may: for the page.
+    private static func who(_ caller: Caller) throws -> Response {
+        var members: [String: JSONValue] = [
+            "name": .text(caller.name), "admin": .flag(caller.isAdmin), "reads": caller.reads.value,
+            "publishes": caller.publishes.value,
+        ]
+        if let span = caller.span {
+            members["from"] = .number(span.lowerBound.seconds)
+            members["to"] = .number(span.upperBound.seconds)
+        }
+        return Response.json(.object(members))
+    }
+}

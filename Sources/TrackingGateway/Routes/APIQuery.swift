@@ -1,0 +1,98 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+package import TrackingCore
+import TrackingHistory
+import TrackingStore
+
+/// The parameters of a request. What is given and wrong is told; what is not known is passed over.
+struct APIQuery {
+    private let parameters: [String: String]
+    private let now: UnixTime
+
+    /// Of a parameter that comes several times, the first counts.
+    init(_ request: Request, now: UnixTime) {
+        let pairs = request.uri.queryParameters.map { (String($0.key), String($0.value)) }
+        self.parameters = Dictionary(pairs) { first, _ in first }
+        self.now = now
+    }
+
+    subscript(name: String) -> String? { self.parameters[name] }
+
+    /// `from` and `to` (RFC 3339, or how long ago), or `last` (a span); all of time where none is given.
+    func times() throws(Problem) -> TimeSpan {
+        if self["from"] != nil, self["last"] != nil { throw Problem(.badRequest, "from and last exclude each other") }
+        let times = try explained { () throws(TrackingError) in
+            if let last = self["last"] { _ = try HistoryTime.span(last) }
+            return TimeSpan(
+                from: try (self["from"] ?? self["last"]).map { (text) throws(TrackingError) in try self.moment(text) },
+                to: try self["to"].map { (text) throws(TrackingError) in try self.moment(text) })
+        }
+        if let from = times.from, let to = times.to, from >= to {
+            throw Problem(.badRequest, "the time to begin with is not before the one to end with")
+        }
+        return times
+    }
+
+    /// A moment; a `+` that was not written as `%2B` came as it is, or as a blank.
+    private func moment(_ text: String) throws(TrackingError) -> UnixTime {
+        try HistoryTime.moment(text.replacing(" ", with: "+"), now: self.now)
+    }
+
+    /// `bbox`: `west,south,east,north`.
+    func box() throws(Problem) -> GeoBox? {
+        guard let text = self["bbox"] else { return nil }
+        return try explained { () throws(TrackingError) in try GeoBox(parsing: text) }
+    }
+
+    /// `trackables`: ids with commas between; one that has a comma itself is written with `%2C` twice encoded.
+    func trackables() throws(Problem) -> [TrackableID]? {
+        guard let text = self["trackables"] else { return nil }
+        let names = text.split(separator: ",", omittingEmptySubsequences: false)
+        guard names.count <= 1000 else { throw Problem(.badRequest, "trackables names at most 1000") }
+        return try explained { () throws(TrackingError) in
+            try names.map { (name) throws(TrackingError) in try TrackableID(name.percentDecoded ?? String(name)) }
+        }
+    }
+
+    /// A whole number in a range.
+    func whole(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
+        guard let text = self[name] else { return nil }
+        guard let number = Int(text), range.contains(number) else {
+            throw Problem(.badRequest, "\(name) is \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+}
+
+/// What is wrong with what a caller gave, as a problem.
+func explained<Value>(_ body: () throws(TrackingError) -> Value) throws(Problem) -> Value {
+    do throws(TrackingError) { return try body() } catch { throw Problem(.badRequest, error.message) }
+}
+
+extension GatewayRequestContext {
+    /// The trackable that the path names, which the caller may read.
+    ///
+    /// - Throws: A problem: nobody asks, no such id, or not theirs; whether there is such a trackable makes no difference.
+    package func readableTrackable() throws(Problem) -> TrackableID {
+        let caller = try self.requireCaller()
+        guard let text = self.parameters.get("id").flatMap({ $0[...].percentDecoded }) else {
+            throw Problem(.badRequest, "the trackable's id is percent-encoded UTF-8")
+        }
+        let id = try explained { () throws(TrackingError) in try TrackableID(text) }
+        try caller.checkReads(id)
+        return id
+    }
+}
+
+extension Caller {
+    /// - Throws: A problem where a trackable is not theirs to read.
+    func checkReads(_ id: TrackableID) throws(Problem) {
+        guard self.reads.contains(id) else { throw Problem(.forbidden, "This token may not read this trackable.") }
+    }
+
+    /// - Throws: A problem where they see the present alone, as with a share link.
+    func checkReadsHistory() throws(Problem) {
+        guard self.span == nil else { throw Problem(.forbidden, "A share link shows the live position alone.") }
+    }
+}

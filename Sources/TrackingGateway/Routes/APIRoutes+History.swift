@@ -1,0 +1,140 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import NIOCore
+import TrackingCore
+import TrackingHistory
+import TrackingStore
+
+/// What was recorded.
+extension APIRoutes {
+    /// The most points that `max-points` takes: they are kept in memory while the rest is read.
+    private static let maximumPoints = 20_000
+
+    /// The points of a trackable, written as they are read: a page in memory, and the next when the last was taken.
+    func points(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let id = try context.readableTrackable()
+        try context.requireCaller().checkReadsHistory()
+        let query = self.query(request)
+        let format = try HistoryFormat.wanted(query, request)
+        let maximum = try query.whole("max-points", in: 2...Self.maximumPoints)
+        let wanted = PointQuery(id, during: try query.times(), in: try query.box(), tripID: query["trip"])
+        let history = try self.requireHistory()
+        // Before anything is told: what can go wrong at once still has an answer of its own.
+        let first = try await history.points(wanted, after: nil, limit: PointPages.size)
+        if first.points.isEmpty, try await history.verify(id) == nil {
+            throw Problem(.notFound, "Nothing is recorded of this trackable.")
+        }
+        let isWhole = wanted.box == nil && wanted.tripID == nil
+        let pieces = HistoryPieces(
+            PointPages(history: history, query: wanted, first: first), format: format, maximumPoints: maximum,
+            coverage: isWhole ? try await history.coverage(of: id) : nil)
+        return Response(
+            status: .ok,
+            headers: [
+                .contentType: format.mediaType,
+                .contentDisposition: "attachment; filename=\"\(id.topicLevel).\(format.fileExtension)\"",
+            ],
+            body: ResponseBody { writer in
+                var pieces = pieces
+                while let piece = try await pieces.next() { try await writer.write(piece) }
+                try await writer.finish(nil)
+            })
+    }
+}
+
+/// What a query finds, a page after the other.
+struct PointPages: Sendable {
+    /// So many points are read at once.
+    static let size = 2000
+
+    private let history: any HistoryStore
+    let query: PointQuery
+    private var upcoming: PointPage?
+    private var next: PointName?
+
+    /// - Parameter first: The first page, which was read already.
+    init(history: any HistoryStore, query: PointQuery, first: PointPage) {
+        self.history = history
+        self.query = query
+        self.upcoming = first
+    }
+
+    /// The points of the next page; `nil` after the last.
+    mutating func read() async throws(TrackingError) -> [StoredPoint]? {
+        if self.upcoming == nil, let next = self.next {
+            self.upcoming = try await self.history.points(self.query, after: next, limit: Self.size)
+        }
+        let page = self.upcoming.take()
+        self.next = page?.next
+        return page?.points
+    }
+}
+
+/// The bytes of a history, a page after the other.
+struct HistoryPieces: Sendable {
+    private enum Stage {
+        case begin, points, done
+    }
+
+    private var pages: PointPages
+    private var writer: HistoryWriter
+    private var continuity: TrackContinuity
+    private let maximumPoints: Int?
+    /// Where points are left out: those that are kept and not written yet.
+    private var kept: ArraySlice<Location>?
+    private var stage = Stage.begin
+
+    /// - Parameter coverage: What is known of the streams' numbers; `nil` where only a part of the points is read.
+    init(
+        _ pages: PointPages, format: HistoryFormat, maximumPoints: Int?, coverage: [StreamID: StreamCoverage]?
+    ) {
+        self.pages = pages
+        self.writer = HistoryWriter(format, of: pages.query.trackable)
+        self.continuity = TrackContinuity(coverage)
+        self.maximumPoints = maximumPoints
+    }
+
+    /// What comes next; `nil` after the last.
+    mutating func next() async throws -> ByteBuffer? {
+        switch self.stage {
+        case .begin:
+            self.stage = .points
+            return ByteBuffer(bytes: self.writer.begin())
+        case .points:
+            let piece = self.maximumPoints == nil ? try await self.nextPage() : try await self.nextKept()
+            if let piece { return piece }
+            self.stage = .done
+            return ByteBuffer(bytes: self.writer.finish())
+        case .done: return nil
+        }
+    }
+
+    private mutating func nextPage() async throws -> ByteBuffer? {
+        guard let page = try await self.pages.read() else { return nil }
+        var buffer = ByteBuffer()
+        for point in page.map(\.location) {
+            if self.continuity.isInterrupted(before: point) { buffer.writeBytes(self.writer.interrupt()) }
+            buffer.writeBytes(self.writer.append(point))
+        }
+        return buffer
+    }
+
+    private mutating func nextKept() async throws -> ByteBuffer? {
+        var rest = if let kept = self.kept { kept } else { try await self.simplified() }
+        let chunk = rest.prefix(PointPages.size)
+        rest = rest.dropFirst(chunk.count)
+        self.kept = rest
+        return chunk.isEmpty ? nil : ByteBuffer(bytes: chunk.flatMap { self.writer.append($0) })
+    }
+
+    private mutating func simplified() async throws -> ArraySlice<Location> {
+        var simplifier = try HistorySimplifier(maximumPoints: self.maximumPoints ?? 2)
+        while let page = try await self.pages.read() {
+            for point in page { simplifier.append(point.location) }
+            // Nothing is written meanwhile: it does not go on for someone who is gone.
+            try Task.checkCancellation()
+        }
+        return simplifier.points[...]
+    }
+}

@@ -1,0 +1,113 @@
+import Crypto
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import NIOCore
+import TrackingCore
+import TrackingStore
+
+/// Where trackables are.
+extension APIRoutes {
+    /// The most positions of one answer.
+    static let maximumPositions = 10_000
+
+    /// The last position of each trackable that the caller may read, or of those they name: a FeatureCollection.
+    func positions(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let caller = try context.requireCaller()
+        let query = self.query(request)
+        let wanted = try query.trackables()
+        for id in wanted ?? [] { try caller.checkReads(id) }
+        let box = try query.box()
+        let limit = try query.whole("limit", in: 1...Self.maximumPositions) ?? Self.maximumPositions
+        var found = try await self.lastPositions(wanted, for: caller)
+        if let box { found.removeAll { !box.contains($0.location.coordinate) } }
+        if let after = query["after"] { found.removeAll { $0.trackable.rawValue <= after } }
+        let next = found.count > limit ? found[limit - 1].trackable.rawValue : nil
+        return request.tagged(Self.collection(found.prefix(limit), next: next), "application/geo+json")
+    }
+
+    /// The last position of one trackable: a Feature.
+    func position(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let id = try context.readableTrackable()
+        guard let place = try await self.lastPositions([id], for: try context.requireCaller()).first else {
+            throw Problem(.notFound, "No position is known of this trackable.")
+        }
+        return request.tagged(ByteBuffer(bytes: place.feature), "application/geo+json")
+    }
+
+    /// The newest that was stored or heard, by id. Through a share link, what was heard since it began.
+    func lastPositions(
+        _ wanted: [TrackableID]?, for caller: Caller
+    ) async throws(TrackingError) -> [LastPosition] {
+        var places: [TrackableID: Location] = [:]
+        if caller.span == nil, let history = self.history {
+            for place in try await history.lastPositions(of: wanted ?? caller.reads.named) {
+                places[place.trackable] = place.location
+            }
+        }
+        let heard =
+            wanted.map { ids in ids.compactMap { id in self.live.known(id)?.position.map { (id, $0) } } }
+            ?? self.live.positions().map { ($0, $1) }
+        for (id, location) in heard where caller.reads.contains(id) && caller.sees(location.time) {
+            if let stored = places[id], stored.time >= location.time { continue }
+            places[id] = location
+        }
+        return places.map { LastPosition(trackable: $0, location: $1) }
+            .sorted { $0.trackable.rawValue < $1.trackable.rawValue }
+    }
+
+    private static func collection(_ places: ArraySlice<LastPosition>, next: String?) -> ByteBuffer {
+        var buffer = ByteBuffer()
+        buffer.reserveCapacity(64 + 400 * places.count)
+        buffer.writeString(#"{"type":"FeatureCollection","features":["#)
+        for place in places {
+            if place != places.first { buffer.writeString(",\n") }
+            buffer.writeBytes(place.feature)
+        }
+        buffer.writeString("]")
+        if let next {
+            buffer.writeString(#","next":"#)
+            buffer.writeBytes(JSONValue.text(next).json)
+        }
+        buffer.writeString("}\n")
+        return buffer
+    }
+}
+
+extension TrackableScope {
+    /// Those it names; `nil` where it has every one.
+    fileprivate var named: [TrackableID]? {
+        switch self {
+        case .all: nil
+        case .only(let ids): Array(ids)
+        }
+    }
+}
+
+extension Caller {
+    /// Whether they may see what is of this time.
+    fileprivate func sees(_ time: UnixTime) -> Bool { self.span?.contains(time) ?? true }
+}
+
+extension LastPosition {
+    /// The Feature of the wire, with the trackable's id as its own.
+    var feature: [UInt8] {
+        Array(#"{"id":"#.utf8) + JSONValue.text(self.trackable.rawValue).json + Array(",".utf8)
+            + LocationCodec.encodeFeature(self.location).dropFirst()
+    }
+}
+
+extension Request {
+    /// An answer with a tag of its bytes; no bytes where the caller has them already (RFC 9110, 13.1.2).
+    func tagged(_ body: ByteBuffer, _ type: String) -> Response {
+        let digest = SHA256.hash(data: body.readableBytesView).prefix(12)
+        let tag = "\"\(Base64URL.text(Array(digest)))\""
+        let headers: HTTPFields = [.contentType: type, .eTag: tag, .cacheControl: "private, no-cache"]
+        let known = self.headers[values: .ifNoneMatch].joined(separator: ",").split(separator: ",")
+            .map { String($0.drop { $0 == " " }) }
+        if known.contains(where: { $0 == "*" || $0 == tag || $0 == "W/\(tag)" }) {
+            return Response(status: .notModified, headers: headers)
+        }
+        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: body))
+    }
+}

@@ -1,0 +1,137 @@
+package import Hummingbird
+import HTTPTypes
+import HummingbirdCore
+import NIOCore
+import TrackingCore
+import TrackingRuntime
+package import TrackingStore
+
+/// `/api/v1`: what was recorded and what is known now, for other programs.
+package struct APIRoutes: Sendable {
+    let history: (any HistoryStore)?
+    let live: LiveState
+    let clock = DeviceClock()
+
+    /// Makes the routes.
+    ///
+    /// - Parameters:
+    ///   - history: `nil` where there is none.
+    ///   - live: What is known now.
+    package init(history: (any HistoryStore)?, live: LiveState) {
+        self.history = history
+        self.live = live
+    }
+
+    /// Adds them.
+    package func add(to router: Router<GatewayRequestContext>) {
+        let api = router.group("api/v1")
+        api.get("openapi.json") { _, _ in Self.description }
+        api.get("trackables") { request, context in try await self.trackables(request, context) }
+        api.get("trackables/:id") { _, context in try await self.trackable(context) }
+        api.get("trackables/:id/position") { request, context in try await self.position(request, context) }
+        api.get("positions") { request, context in try await self.positions(request, context) }
+        api.get("trackables/:id/history") { request, context in try await self.points(request, context) }
+        api.get("trackables/:id/trips") { request, context in try await self.trips(request, context) }
+        api.get("trackables/:id/events") { request, context in try await self.events(request, context) }
+    }
+
+    /// The description of the API, which tests hold it to.
+    private static var description: Response {
+        Response(
+            status: .ok, headers: [.contentType: "application/json", .cacheControl: "max-age=300"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: PackageResources.openapi_json)))
+    }
+
+    func query(_ request: Request) -> APIQuery { APIQuery(request, now: self.clock.moment.wall) }
+
+    /// The history.
+    ///
+    /// - Throws: A problem where there is none.
+    func requireHistory() throws(Problem) -> any HistoryStore {
+        guard let history = self.history else { throw Problem(.notFound, "This gateway has no history.") }
+        return history
+    }
+
+    // MARK: - Trackables
+
+    /// A page of what the caller may read and something is known of, by id.
+    private func trackables(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let caller = try context.requireCaller()
+        let query = self.query(request)
+        let limit = try query.whole("limit", in: 1...1000) ?? 1000
+        let after = try query["after"].map { text throws(Problem) in
+            try explained { () throws(TrackingError) in try TrackableID(text) }
+        }
+        var found = try await self.summaries(for: caller, after: after, limit: limit + 1)
+        let hasMore = found.count > limit
+        found = Array(found.prefix(limit))
+        var members: [String: JSONValue] = ["trackables": .list(found.map(Self.json))]
+        if hasMore { members["next"] = found.last.map { .text($0.id.rawValue) } }
+        return .json(.object(members))
+    }
+
+    /// Those of the history and those that are known now, each once.
+    private func summaries(
+        for caller: Caller, after: TrackableID?, limit: Int
+    ) async throws(TrackingError) -> [TrackableSummary] {
+        func isNext(_ id: TrackableID) -> Bool {
+            caller.reads.contains(id) && after.map { $0.rawValue < id.rawValue } ?? true
+        }
+        let heard = self.live.positions().keys.filter(isNext)
+        var found = heard.map { TrackableSummary(id: $0) }
+        if caller.span == nil { found += try await self.stored(for: caller, after: after, limit: limit) }
+        // What is stored comes last, and says more.
+        let each = Dictionary(found.map { ($0.id, $0) }) { $1 }
+        return Array(each.values.sorted { $0.id.rawValue < $1.id.rawValue }.prefix(limit))
+    }
+
+    private func stored(
+        for caller: Caller, after: TrackableID?, limit: Int
+    ) async throws(TrackingError) -> [TrackableSummary] {
+        guard let history = self.history else { return [] }
+        guard case .only(let ids) = caller.reads else {
+            return try await history.trackables(after: after, limit: limit)
+        }
+        var found: [TrackableSummary] = []
+        for id in ids.sorted(by: { $0.rawValue < $1.rawValue }) where after.map({ $0.rawValue < id.rawValue }) ?? true {
+            guard found.count < limit else { break }
+            if let summary = try await history.summary(of: id) { found.append(summary) }
+        }
+        return found
+    }
+
+    private static func json(_ summary: TrackableSummary) -> JSONValue {
+        var members: [String: JSONValue] = [
+            "id": .text(summary.id.rawValue), "streams": .number(Double(summary.streams)),
+        ]
+        members["first"] = summary.first.map { .number($0.seconds) }
+        members["last"] = summary.last.map { .number($0.seconds) }
+        return .object(members)
+    }
+
+    /// Everything that is known of one: what is stored in few words, where it is, its state, the resolution in force.
+    private func trackable(_ context: GatewayRequestContext) async throws -> Response {
+        let id = try context.readableTrackable()
+        let caller = try context.requireCaller()
+        let known = self.live.known(id)
+        let summary = caller.span == nil ? try await self.history?.summary(of: id) : nil
+        guard known != nil || summary != nil else { throw Problem(.notFound, "Nothing is known of this trackable.") }
+        var members = Self.json(summary ?? TrackableSummary(id: id)).object ?? [:]
+        for (name, json) in known?.members ?? [:] { members[name] = try? JSONValue(json: json) }
+        if let place = try await self.lastPositions([id], for: caller).first {
+            members["position"] = try? JSONValue(json: place.feature)
+        }
+        return .json(.object(members))
+    }
+}
+
+extension HistoryStore {
+    /// What something is stored of a trackable in few words; `nil` where nothing is.
+    fileprivate func summary(of id: TrackableID) async throws(TrackingError) -> TrackableSummary? {
+        guard let report = try await self.verify(id) else { return nil }
+        let last = try await self.lastPositions(of: [id]).first
+        let first = try await self.points(PointQuery(id), after: nil, limit: 1).points.first
+        return TrackableSummary(
+            id: id, first: first?.location.time, last: last?.location.time, streams: report.streams.count)
+    }
+}

@@ -1,0 +1,53 @@
+package import Hummingbird
+import HTTPTypes
+import NIOCore
+import TrackingCore
+package import TrackingMetrics
+
+/// What an operator asks: whether it lives, whether it can do its work, and its figures.
+package struct HealthRoutes: Sendable {
+    /// One thing that is needed, and whether it can be used now.
+    package struct Check: Sendable {
+        let name: String
+        let isFine: @Sendable () async -> Bool
+
+        /// Makes a check; the name is a word of ours.
+        package init(_ name: String, _ isFine: @escaping @Sendable () async -> Bool) {
+            self.name = name
+            self.isFine = isFine
+        }
+    }
+
+    private let checks: [Check]
+    private let metrics: PrometheusRegistry
+
+    /// Makes the routes.
+    package init(checks: [Check], metrics: PrometheusRegistry) {
+        self.checks = checks
+        self.metrics = metrics
+    }
+
+    /// Adds `/healthz`, `/readyz` and `/metrics`.
+    package func add<Context: RequestContext>(to router: Router<Context>) {
+        router.get("healthz") { _, _ in Self.text("ok\n", "text/plain; charset=utf-8") }
+        router.get("readyz") { _, _ in await self.readiness() }
+        router.get("metrics") { _, _ in Self.text(self.metrics.text(), "text/plain; version=0.0.4; charset=utf-8") }
+    }
+
+    private func readiness() async -> Response {
+        var members: [String: JSONValue] = [:]
+        var isReady = true
+        for check in self.checks {
+            let isFine = await check.isFine()
+            members[check.name] = .flag(isFine)
+            isReady = isReady && isFine
+        }
+        members["ready"] = .flag(isReady)
+        return .json(.object(members), status: isReady ? .ok : .serviceUnavailable)
+    }
+
+    private static func text(_ text: String, _ type: String) -> Response {
+        Response(
+            status: .ok, headers: [.contentType: type], body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+    }
+}

@@ -1,0 +1,67 @@
+package import HTTPTypes
+package import Hummingbird
+import NIOCore
+import TrackingCore
+
+/// What is told a caller who cannot be served: a problem detail (RFC 9457).
+package struct Problem: HTTPResponseError, Hashable, Sendable {
+    /// The status.
+    package var status: HTTPResponse.Status
+    /// What this time, and what to do about it; `nil` where the status says all.
+    package var detail: String?
+    /// What else the answer carries.
+    package var headers: HTTPFields
+
+    /// Makes a problem.
+    package init(_ status: HTTPResponse.Status, _ detail: String? = nil, headers: HTTPFields = [:]) {
+        self.status = status
+        self.detail = detail
+        self.headers = headers
+    }
+
+    /// The answer.
+    package func response(from request: Request, context: some RequestContext) -> Response {
+        var members: [String: JSONValue] = [
+            "type": .text("about:blank"), "title": .text(self.status.reasonPhrase),
+            "status": .number(Double(self.status.code)),
+        ]
+        members["detail"] = self.detail.map { .text($0) }
+        var headers = self.headers
+        headers[.contentType] = "application/problem+json"
+        let body = ByteBuffer(bytes: JSONValue.object(members).json)
+        return Response(status: self.status, headers: headers, body: ResponseBody(byteBuffer: body))
+    }
+}
+
+extension Problem {
+    /// Nobody known asks: no token, or one that is worth nothing, for whatever reason.
+    package static let unauthorized = Problem(
+        .unauthorized, "This needs a valid token: Authorization: Bearer …",
+        headers: [.wwwAuthenticate: "Bearer realm=\"godwit\""])
+
+    /// What became of a request, as a problem. What is not the caller's fault does not tell how things are inside.
+    init(_ error: any Error) {
+        switch error {
+        case let error as Problem: self = error
+        case let error as HTTPError: self.init(error.status, error.body, headers: error.headers)
+        case let error as TrackingError: self.init(error)
+        default: self.init(.internalServerError)
+        }
+    }
+
+    private init(_ error: TrackingError) {
+        switch error.code {
+        case .invalidName, .invalidPayload, .invalidConfiguration: self.init(.badRequest, error.message)
+        case .payloadTooLarge: self.init(.contentTooLarge, error.message)
+        case .storeFailed, .storeUnusable:
+            self.init(
+                .serviceUnavailable,
+                "What is asked for is kept in a database that cannot be used now: try again later.",
+                headers: [.retryAfter: "5"])
+        case .brokerUnreachable, .connectionLost, .spoolFailed:
+            self.init(
+                .serviceUnavailable, "The broker cannot be used now: try again later.", headers: [.retryAfter: "5"])
+        default: self.init(.internalServerError)
+        }
+    }
+}

@@ -1,0 +1,109 @@
+package import CoreMetrics
+import HTTPTypes
+package import Hummingbird
+import Logging
+import NIOHTTP1
+import TrackingCore
+
+/// The outermost of all: every error becomes a problem detail, and every answer gets the headers that protect who reads it.
+package struct ResponseMiddleware: RouterMiddleware {
+    private let origins: Set<String>
+    private let metrics: any MetricsFactory
+
+    /// - Parameters:
+    ///   - origins: Other origins whose pages may read the answers; none where CORS is off.
+    ///   - metrics: Where requests are counted.
+    package init(origins: [String], metrics: any MetricsFactory) {
+        self.origins = Set(origins)
+        self.metrics = metrics
+    }
+
+    /// See `MiddlewareProtocol`.
+    package func handle(
+        _ request: Request, context: GatewayRequestContext,
+        next: @concurrent (Request, GatewayRequestContext) async throws -> Response
+    ) async throws -> Response {
+        let start = ContinuousClock.now
+        let response = try await self.protected(request, context, next)
+        self.count(request, context, response, start.duration(to: .now))
+        return response
+    }
+
+    /// Counts by the route's pattern, never by what stands in its place.
+    private func count(
+        _ request: Request, _ context: GatewayRequestContext, _ response: Response, _ time: Duration
+    ) {
+        let route = context.endpointPath ?? "other"
+        let method = Self.methods.contains(request.method) ? request.method.rawValue : "other"
+        Counter(
+            label: "godwit_http_requests_total",
+            dimensions: [("route", route), ("method", method), ("status", "\(response.status.code)")],
+            factory: self.metrics
+        ).increment()
+        Timer(label: "godwit_http_request_seconds", dimensions: [("route", route)], factory: self.metrics)
+            .recordNanoseconds(Int64(time.inSeconds * 1e9))
+    }
+
+    private static let methods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .patch, .delete, .options]
+
+    private func protected(
+        _ request: Request, _ context: GatewayRequestContext,
+        _ next: @concurrent (Request, GatewayRequestContext) async throws -> Response
+    ) async throws -> Response {
+        let origin = request.headers[.origin].flatMap { self.origins.contains($0) ? $0 : nil }
+        var response: Response
+        if let origin, request.method == .options, request.headers[.accessControlRequestMethod] != nil {
+            response = Self.preflight
+            response.headers[.accessControlAllowOrigin] = origin
+        } else {
+            response = try await self.answer(request, context, next)
+        }
+        for field in Self.protection where response.headers[field.name] == nil { response.headers.append(field) }
+        if !self.origins.isEmpty { response.headers[.vary] = "Origin" }
+        if let origin {
+            response.headers[.accessControlAllowOrigin] = origin
+            response.headers[.accessControlExposeHeaders] = "ETag, Link, Retry-After"
+        }
+        return response
+    }
+
+    private func answer(
+        _ request: Request, _ context: GatewayRequestContext,
+        _ next: @concurrent (Request, GatewayRequestContext) async throws -> Response
+    ) async throws -> Response {
+        do {
+            return try await next(request, context)
+        } catch let error as HTTPParserError {
+            throw error  // The server answers, and closes.
+        } catch {
+            let problem = Problem(error)
+            if problem.status.kind == .serverError {
+                context.logger.warning(
+                    "a request failed", metadata: ["route": "\(context.endpointPath ?? "–")", "error": "\(error)"])
+            }
+            return problem.response(from: request, context: context)
+        }
+    }
+
+    private static let preflight = Response(
+        status: .noContent,
+        headers: [
+            .accessControlAllowMethods: "GET, HEAD, POST, PUT, PATCH, DELETE",
+            .accessControlAllowHeaders: "Authorization, Content-Type, If-None-Match, Last-Event-ID",
+            .accessControlMaxAge: "600",
+        ])
+
+    /// Nothing of others is loaded, nothing is framed, nothing is guessed, and no address of ours is told.
+    private static let protection: HTTPFields = [
+        .contentSecurityPolicy:
+            "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'self'; "
+            + "frame-ancestors 'none'",
+        .xContentTypeOptions: "nosniff", .referrerPolicy: "no-referrer", .xFrameOptions: "DENY",
+        .cacheControl: "no-store",
+    ]
+}
+
+extension HTTPField.Name {
+    static let referrerPolicy = Self("Referrer-Policy")!  // a valid name
+    static let xFrameOptions = Self("X-Frame-Options")!  // a valid name
+}

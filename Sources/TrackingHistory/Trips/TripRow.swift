@@ -1,0 +1,66 @@
+public import TrackingCore
+
+/// What is told of a trip or a stop, in one form for both.
+public struct TripRow: Hashable, Sendable {
+    /// `recorded`, `trip` or `stop`.
+    public private(set) var kind: String
+    /// The trip, where it was recorded.
+    public private(set) var trip: Trip?
+    /// When it began.
+    public private(set) var start: UnixTime
+    /// When it ended; `nil` while it goes on.
+    public private(set) var end: UnixTime?
+    /// How long it lasted, in seconds.
+    public private(set) var duration: Double
+    /// The way of a trip, in metres.
+    public private(set) var distance: Double?
+    /// In metres a second.
+    public private(set) var averageSpeed: Double?
+    /// In metres a second.
+    public private(set) var topSpeed: Double?
+    /// Start and end of a trip, the middle of a stop.
+    public private(set) var places: [Coordinate?]
+
+    /// Says it of an entry.
+    public init(_ entry: TripListing.Entry) {
+        switch entry {
+        case .recorded(let trip, let topSpeed):
+            self.kind = "recorded"
+            self.trip = trip
+            (self.start, self.end) = (trip.start, trip.end)
+            (self.duration, self.distance) = (trip.duration, trip.distance)
+            self.averageSpeed = trip.duration > 0 ? trip.distance / trip.duration : nil
+            self.topSpeed = topSpeed
+            self.places = [trip.startLocation?.coordinate, trip.lastLocation?.coordinate]
+        case .found(.trip(let trip)):
+            self.kind = "trip"
+            (self.start, self.end) = (trip.start.time, trip.end.time)
+            (self.duration, self.distance) = (trip.duration.inSeconds, trip.distance.value)
+            (self.averageSpeed, self.topSpeed) = (trip.averageSpeed, trip.topSpeed)
+            self.places = [trip.start.coordinate, trip.end.coordinate]
+        case .found(.stop(let stop)):
+            self.kind = "stop"
+            (self.start, self.end) = (stop.start.time, stop.end.time)
+            self.duration = stop.duration.inSeconds
+            self.places = [stop.place]
+        }
+    }
+
+    /// As JSON: times in seconds since 1970, places as `[longitude, latitude]`.
+    public var value: JSONValue {
+        var members: [String: JSONValue] = [
+            "kind": .text(self.kind == "stop" ? "stop" : "trip"), "recorded": .flag(self.trip != nil),
+            "start": .number(self.start.seconds), "duration": .number(self.duration),
+        ]
+        members["end"] = self.end.map { .number($0.seconds) }
+        members["distance"] = self.distance.map { .number($0) }
+        members["averageSpeed"] = self.averageSpeed.map { .number($0) }
+        members["topSpeed"] = self.topSpeed.map { .number($0) }
+        members["tripId"] = self.trip.map { .text($0.id) }
+        members["mode"] = self.trip.map { .text($0.mode) }
+        for (name, place) in zip(self.places.count == 1 ? ["place"] : ["from", "to"], self.places) {
+            members[name] = place.map { .list([.number($0.longitude), .number($0.latitude)]) }
+        }
+        return .object(members)
+    }
+}

@@ -1,0 +1,109 @@
+public import CoreMetrics
+import Synchronization
+
+/// What swift-metrics counts, in the text format of Prometheus (version 0.0.4).
+///
+///     let registry = PrometheusRegistry()
+///     MetricsSystem.bootstrap(registry)
+///     …
+///     let page = registry.text()
+///
+/// A recorder that aggregates and a timer become histograms; a timer's values are seconds. A name or label that Prometheus does
+/// not allow is written with `_` in place of what it does not allow. Of one name at most ``maximumSeries`` sets of labels are
+/// kept: what would be one more is counted in `godwit_metrics_left_out_total`.
+public final class PrometheusRegistry: MetricsFactory {
+    /// The most sets of labels of one name.
+    public static let maximumSeries = 500
+
+    private let families = Mutex<[String: Family]>([:])
+    private let leftOut = SeriesValue(.counter)
+    private let helps: [String: String]
+
+    /// Makes an empty registry.
+    ///
+    /// - Parameter helps: What a name means, for the page's `# HELP`.
+    public init(helps: [String: String] = [:]) { self.helps = helps }
+
+    /// One name with all its sets of labels.
+    private struct Family {
+        let kind: SeriesValue.Kind
+        /// By the labels as they are written: `{route="/healthz"}`.
+        var series: [String: SeriesValue] = [:]
+    }
+
+    /// The page.
+    public func text() -> String {
+        let families = self.families.withLock { $0 }
+        var text = ""
+        for (name, family) in families.sorted(by: { $0.key < $1.key }) {
+            if let help = self.helps[name] { text += "# HELP \(name) \(help)\n" }
+            text += "# TYPE \(name) \(family.kind.rawValue)\n"
+            for (labels, value) in family.series.sorted(by: { $0.key < $1.key }) {
+                value.write(name, labels, to: &text)
+            }
+        }
+        text += "# TYPE godwit_metrics_left_out_total counter\n"
+        self.leftOut.write("godwit_metrics_left_out_total", "", to: &text)
+        return text
+    }
+
+    /// The series of a name and its labels; one that nobody reads where there is no room, or the name is of another kind.
+    private func series(_ label: String, _ dimensions: [(String, String)], _ kind: SeriesValue.Kind) -> SeriesValue {
+        let name = PrometheusText.name(label)
+        let labels = PrometheusText.labels(dimensions)
+        let found: SeriesValue? = self.families.withLock { families in
+            var family = families[name] ?? Family(kind: kind)
+            if let known = family.series[labels] { return known.kind == kind ? known : nil }
+            guard family.kind == kind, family.series.count < Self.maximumSeries else { return nil }
+            let value = SeriesValue(kind)
+            family.series[labels] = value
+            families[name] = family
+            return value
+        }
+        if let found { return found }
+        self.leftOut.increment(by: 1.0)
+        return SeriesValue(kind)
+    }
+
+    // MARK: - MetricsFactory
+
+    /// See `MetricsFactory`.
+    public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+        self.series(label, dimensions, .counter)
+    }
+
+    /// See `MetricsFactory`.
+    public func makeFloatingPointCounter(
+        label: String, dimensions: [(String, String)]
+    ) -> any FloatingPointCounterHandler {
+        self.series(label, dimensions, .counter)
+    }
+
+    /// See `MetricsFactory`.
+    public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+        self.series(label, dimensions, .gauge)
+    }
+
+    /// See `MetricsFactory`.
+    public func makeRecorder(
+        label: String, dimensions: [(String, String)], aggregate: Bool
+    ) -> any RecorderHandler {
+        self.series(label, dimensions, aggregate ? .histogram : .gauge)
+    }
+
+    /// See `MetricsFactory`.
+    public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+        self.series(label, dimensions, .histogram)
+    }
+
+    /// Series stay: what counts goes on where it was.
+    public func destroyCounter(_ handler: any CounterHandler) {}
+    /// Series stay: what counts goes on where it was.
+    public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
+    /// Series stay: what counts goes on where it was.
+    public func destroyMeter(_ handler: any MeterHandler) {}
+    /// Series stay: what counts goes on where it was.
+    public func destroyRecorder(_ handler: any RecorderHandler) {}
+    /// Series stay: what counts goes on where it was.
+    public func destroyTimer(_ handler: any TimerHandler) {}
+}

@@ -1,0 +1,107 @@
+import ArgumentParser
+import GodwitOptions
+import TrackingCore
+import TrackingGateway
+import TrackingHistory
+
+/// `godwit share`: links that show one trackable for a while.
+struct Share: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Make, list and revoke links that show where one trackable is, for a while.",
+        discussion: "godwit share ID --for 2h is short for godwit share create ID --for 2h.",
+        subcommands: [Create.self, List.self, Revoke.self], defaultSubcommand: Create.self)
+}
+
+extension Share {
+    /// `godwit share ID`, `godwit share create ID`.
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make a link, and show it this once.",
+            discussion: """
+                Whoever has it sees the trackable's live position in a browser, without an account: nothing from before the link \
+                was made, and nothing after it ends.
+                """)
+
+        @Argument(help: "Which trackable.", transform: TrackableID.checked)
+        var id: TrackableID
+
+        @Option(name: .customLong("for"), help: ArgumentHelp("How long it holds: 30m, 2h, 7d …", valueName: "span"))
+        var time: String
+
+        @Option(
+            help: ArgumentHelp(
+                "How the gateway is reached from outside: https://tracks.example.org.", valueName: "url"),
+            transform: GatewayURL.checked)
+        var url = "http://127.0.0.1:8080"
+
+        @OptionGroup var state: StateOptions
+        @OptionGroup var file: FileOptions
+
+        func validate() throws { _ = try self.span() }
+
+        func run() async throws {
+            let span = try self.span()
+            let secret = try await self.state.useAccess { access in
+                try await access.share(self.id, from: TimeText.now, for: span)
+            }
+            Output.writeAll("\(self.url)/s/\(secret.text)\n")
+        }
+
+        private func span() throws -> Duration {
+            try checked { () throws(TrackingError) in try HistoryTime.span(self.time) }
+        }
+    }
+
+    /// `godwit share list`.
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract:
+                "List the share links with their numbers, and whether each still holds; never the links themselves.")
+
+        @Option(help: ArgumentHelp("text, or json: an object a line.", valueName: "format"))
+        var format = ListFormat.text
+
+        @OptionGroup var state: StateOptions
+        @OptionGroup var file: FileOptions
+
+        func run() async throws {
+            let grants = try await self.state.useAccess { try await $0.grants(.share) }
+            let now = TimeText.now
+            Output.writeAll(grants.map { $0.line(self.format, now: now) }.joined())
+        }
+    }
+
+    /// `godwit share revoke`.
+    struct Revoke: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Revoke a share link.",
+            discussion: "Exit code 1 where there is none of this number that is not revoked.")
+
+        @Argument(help: "Its number, as godwit share list shows it.")
+        var number: Int64
+
+        @OptionGroup var state: StateOptions
+        @OptionGroup var file: FileOptions
+
+        func run() async throws {
+            guard try await self.state.useAccess({ try await $0.revokeShare(self.number, now: TimeText.now) }) else {
+                Program.complain("there is no share link \(self.number) that is not revoked")
+                throw ExitCode(1)
+            }
+        }
+    }
+}
+
+/// How a gateway is reached from outside.
+enum GatewayURL {
+    /// Checks what was given; a slash at its end is left out.
+    ///
+    /// - Throws: `ValidationError` that says what is wrong.
+    static func checked(_ text: String) throws -> String {
+        let url = text.hasSuffix("/") ? String(text.dropLast()) : text
+        guard let start = ["https://", "http://"].first(where: url.hasPrefix), url.utf8.count > start.utf8.count,
+            url.utf8.count <= 1000, url.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else { throw ValidationError("--url is http:// or https:// and a host, as in https://tracks.example.org") }
+        return url
+    }
+}

@@ -1,0 +1,357 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
+import Synchronization
+import Testing
+import TrackingCore
+import TrackingHistory
+import TrackingStore
+
+@testable import TrackingGateway
+
+@Suite struct APIRouteTests {
+    @Test func positionsAreTaggedAndAskedForAgain() async throws {
+        let stage = try await RecordedGateway(["van": 5, "bus": 3])
+        let token = try await stage.gateway.token()
+        try await stage.test { client in
+            let answer = try await client.execute(uri: "/api/v1/positions", method: .get, headers: .bearer(token))
+            #expect(answer.status == .ok && answer.headers[.contentType] == "application/geo+json")
+            let features = try #require(answer.json?["features"]?.list)
+            #expect(features.map { $0["id"]?.text } == ["bus", "van"])
+            #expect(features[1]["properties"]?["seq"]?.number == 5)
+            let tag = try #require(answer.headers[.eTag])
+            var headers = HTTPFields.bearer(token)
+            headers[.ifNoneMatch] = "\"other\", W/\(tag)"
+            let again = try await client.execute(uri: "/api/v1/positions", method: .get, headers: headers)
+            #expect(again.status == .notModified && again.body.readableBytes == 0 && again.headers[.eTag] == tag)
+            try await stage.store([6], of: "van")
+            let changed = try await client.execute(uri: "/api/v1/positions", method: .get, headers: headers)
+            #expect(changed.status == .ok && changed.headers[.eTag] != tag)
+        }
+    }
+
+    @Test func positionsCanBeChosenAndPaged() async throws {
+        let stage = try await RecordedGateway(["van": 5, "bus": 3, "a/b, 100 %": 1])
+        let token = try await stage.gateway.token()
+        try await stage.test { client async throws in
+            func ids(_ query: String) async throws -> [String?] {
+                let answer = try await client.execute(
+                    uri: "/api/v1/positions?\(query)", method: .get, headers: .bearer(token))
+                #expect(answer.status == .ok, "\(answer.text)")
+                return answer.json?["features"]?.list?.map { $0["id"]?.text } ?? []
+            }
+            #expect(try await ids("trackables=van") == ["van"])
+            #expect(try await ids("trackables=van,a%252Fb%252C%20100%20%2525,none") == ["a/b, 100 %", "van"])
+            #expect(try await ids("bbox=-9,52.00045,-8,53") == ["van"])
+            #expect(try await ids("limit=1") == ["a/b, 100 %"])
+            #expect(try await ids("limit=1&after=a%2Fb%2C%20100%20%25") == ["bus"])
+            for wrong in ["bbox=1,2,3", "limit=0", "limit=x", "trackables="] {
+                let answer = try await client.execute(
+                    uri: "/api/v1/positions?\(wrong)", method: .get, headers: .bearer(token))
+                #expect(answer.status == .badRequest && answer.json?["detail"] != nil, "\(wrong)")
+            }
+        }
+    }
+
+    @Test func aTokenReadsItsOwnAlone() async throws {
+        let stage = try await RecordedGateway(["van": 5, "bus": 3])
+        let token = try await stage.gateway.token("a", read: ["bus"])
+        let publisher = try await stage.gateway.token("b", publish: ["van"], read: [])
+        try await stage.test { client async throws in
+            func get(_ path: String, _ token: String) async throws -> TestResponse {
+                try await client.execute(uri: "/api/v1/\(path)", method: .get, headers: .bearer(token))
+            }
+            #expect(try await get("positions", token).json?["features"]?.list?.count == 1)
+            #expect(try await get("positions", publisher).json?["features"]?.list?.count == 0)
+            #expect(try await get("trackables", token).json?["trackables"]?.list?.map { $0["id"]?.text } == ["bus"])
+            for path in ["", "/position", "/history", "/trips", "/events"] {
+                // Whether there is such a trackable is not told to who may not read it.
+                for id in ["van", "none"] {
+                    #expect(try await get("trackables/\(id)\(path)", token).status == .forbidden)
+                }
+                #expect(try await get("trackables/bus\(path)", token).status == .ok)
+                let nobody = try await client.execute(uri: "/api/v1/trackables/bus\(path)", method: .get)
+                #expect(nobody.status == .unauthorized)
+            }
+            #expect(try await get("positions?trackables=bus,van", token).status == .forbidden)
+        }
+    }
+
+    @Test func trackablesArePaged() async throws {
+        let counts = Dictionary(uniqueKeysWithValues: (10..<35).map { ("van-\($0)", 1) })
+        let stage = try await RecordedGateway(counts)
+        let token = try await stage.gateway.token()
+        let few = try await stage.gateway.token("few", read: ["van-12", "van-30", "unknown"])
+        try await stage.test { client async throws in
+            func all(_ token: String, limit: Int) async throws -> [String] {
+                var ids: [String] = []
+                var after = ""
+                while true {
+                    let uri = "/api/v1/trackables?limit=\(limit)\(after)"
+                    let answer = try await client.execute(uri: uri, method: .get, headers: .bearer(token))
+                    ids += answer.json?["trackables"]?.list?.compactMap { $0["id"]?.text } ?? []
+                    guard let next = answer.json?["next"]?.text else { return ids }
+                    after = "&after=\(next)"
+                }
+            }
+            #expect(try await all(token, limit: 7) == counts.keys.sorted())
+            #expect(try await all(token, limit: 25) == counts.keys.sorted())
+            #expect(try await all(few, limit: 1) == ["van-12", "van-30"])
+        }
+    }
+
+    @Test(arguments: HistoryFormat.allCases) func historyIsWhatTheCommandWrites(format: HistoryFormat) async throws {
+        let stage = try await RecordedGateway(["van": 4500])
+        let token = try await stage.gateway.token()
+        var writer = HistoryWriter(format, of: try TrackableID("van"))
+        let points = (1...4500).map { RecordedGateway.point(UInt64($0)) }
+        let expected = writer.begin() + points.flatMap { writer.append($0) } + writer.finish()
+        try await stage.test { client in
+            var headers = HTTPFields.bearer(token)
+            headers[.accept] = "text/html, \(format.mediaType);q=0.9"
+            let uri = "/api/v1/trackables/van/history"
+            let named = try await client.execute(
+                uri: "\(uri)?format=\(format.rawValue)", method: .get, headers: .bearer(token))
+            #expect(named.status == .ok && named.headers[.contentType] == format.mediaType)
+            #expect(named.text == String(decoding: expected, as: UTF8.self))
+            guard format != .mfjson else { return }
+            let accepted = try await client.execute(uri: uri, method: .get, headers: headers)
+            #expect(accepted.text == named.text)
+        }
+    }
+
+    @Test func historyCanBeChosen() async throws {
+        let stage = try await RecordedGateway(["van": 100])
+        let token = try await stage.gateway.token()
+        try await stage.test { client async throws in
+            func count(_ query: String) async throws -> Int {
+                let answer = try await client.execute(
+                    uri: "/api/v1/trackables/van/history?\(query)", method: .get, headers: .bearer(token))
+                #expect(answer.status == .ok, "\(query): \(answer.text)")
+                return answer.json?["features"]?.list?.count ?? -1
+            }
+            let start = RecordedGateway.start
+            func text(_ seconds: Double) -> String { ISO8601.text(start.advanced(by: .seconds(seconds))) }
+            #expect(try await count("from=\(text(11))&to=\(text(21))") == 10)
+            #expect(try await count("to=\(text(21).replacing("Z", with: "+00:00"))") == 20)
+            #expect(try await count("bbox=-9,52,-8,52.00105") == 10)
+            #expect(try await count("last=1h") == 0)
+            #expect(try await count("max-points=5") == 5)
+            #expect(try await count("trip=none") == 0)
+            for wrong in [
+                "from=yesterday", "from=1h&last=1h", "last=-1h", "from=now&to=2h", "max-points=1", "max-points=9999999",
+                "format=exe", "bbox=0,0,0",
+            ] {
+                let answer = try await client.execute(
+                    uri: "/api/v1/trackables/van/history?\(wrong)", method: .get, headers: .bearer(token))
+                #expect(answer.status == .badRequest, "\(wrong)")
+                #expect(answer.headers[.contentType] == "application/problem+json")
+            }
+            let unknown = try await client.execute(
+                uri: "/api/v1/trackables/none/history", method: .get, headers: .bearer(token))
+            #expect(unknown.status == .notFound)
+        }
+    }
+
+    @Test func eventsArePagedEvenWhereManyAreOfOneTime() async throws {
+        let stage = try await RecordedGateway(["van": 1])
+        let token = try await stage.gateway.token()
+        let stream = try #require(StreamID("one"))
+        let events = (1...23).map { number in
+            TrackingEvent(
+                id: "e\(number)", stream: stream, seq: UInt64(100 + number),
+                time: UnixTime(RecordedGateway.start.seconds + Double(number / 5)), kind: .lowBattery)
+        }
+        try await stage.store(events: events, of: "van")
+        try await stage.test { client in
+            var ids: [String] = []
+            var after = ""
+            repeat {
+                let answer = try await client.execute(
+                    uri: "/api/v1/trackables/van/events?limit=3\(after)", method: .get, headers: .bearer(token))
+                #expect(answer.status == .ok)
+                ids += answer.json?["events"]?.list?.compactMap { $0["id"]?.text } ?? []
+                guard let next = answer.json?["next"]?.text else { break }
+                after = "&after=\(next)"
+            } while ids.count <= 23
+            #expect(Set(ids) == Set(events.map(\.id)) && ids.count == 23)
+            for wrong in ["x", "1_", "1_0", "nan_1", "1_9999999999"] {
+                let answer = try await client.execute(
+                    uri: "/api/v1/trackables/van/events?after=\(wrong)", method: .get, headers: .bearer(token))
+                #expect(answer.status == .badRequest)
+            }
+        }
+    }
+
+    @Test func tripsAreThoseOfTheCommand() async throws {
+        let stage = try await RecordedGateway(["van": 600])
+        let token = try await stage.gateway.token()
+        try await stage.test { client in
+            let answer = try await client.execute(
+                uri: "/api/v1/trackables/van/trips", method: .get, headers: .bearer(token))
+            let trips = try #require(answer.json?["trips"]?.list)
+            #expect(trips.count == 1 && trips[0]["kind"] == .text("trip") && trips[0]["recorded"] == .flag(false))
+            #expect(trips[0]["duration"]?.number == 599)
+        }
+    }
+
+    @Test func whatIsKnownNowIsTold() async throws {
+        let place = RecordedGateway.point(50)
+        let live = LiveState(
+            known: { id in
+                id.rawValue == "van"
+                    ? .init(position: place, members: ["state": Array(#"{"state":"ONLINE"}"#.utf8)]) : nil
+            }, positions: { [(try! TrackableID("van")): place] }, isConnected: { true })
+        let stage = try await RecordedGateway(["van": 5, "bus": 3], live: live)
+        let token = try await stage.gateway.token()
+        let begin = place.time.advanced(by: .seconds(1))
+        let tooLate = try await stage.gateway.access.share(
+            try TrackableID("van"), from: begin, for: .seconds(1e9))
+        let inTime = try await stage.gateway.access.share(
+            try TrackableID("van"), from: place.time, for: .seconds(1e9))
+        try await stage.test { client async throws in
+            func get(_ path: String, _ token: String) async throws -> TestResponse {
+                try await client.execute(uri: "/api/v1/\(path)", method: .get, headers: .bearer(token))
+            }
+            let van = try await get("trackables/van", token).json
+            #expect(van?["state"]?["state"] == .text("ONLINE") && van?["streams"] == .number(1))
+            #expect(van?["position"]?["properties"]?["seq"] == .number(50))
+            #expect(try await get("trackables/van/position", token).json?["properties"]?["seq"] == .number(50))
+            #expect(try await get("trackables/bus/position", token).json?["properties"]?["seq"] == .number(3))
+            // A share link: nothing from before it began, nothing that was recorded.
+            #expect(try await get("trackables/van/position", inTime.text).status == .ok)
+            #expect(try await get("trackables/van/position", tooLate.text).status == .notFound)
+            #expect(try await get("positions", tooLate.text).json?["features"] == .list([]))
+            #expect(try await get("trackables/van", inTime.text).json?["first"] == nil)
+            for path in ["history", "trips", "events"] {
+                #expect(try await get("trackables/van/\(path)", inTime.text).status == .forbidden)
+            }
+            #expect(try await get("trackables/bus/position", inTime.text).status == .forbidden)
+        }
+    }
+
+    @Test func aGatewayWithoutAHistorySaysSo() async throws {
+        let gateway = try TestGateway()
+        let token = try await gateway.token()
+        try await gateway.test { client in
+            for path in ["history", "trips", "events", "position"] {
+                let answer = try await client.execute(
+                    uri: "/api/v1/trackables/van/\(path)", method: .get, headers: .bearer(token))
+                #expect(answer.status == .notFound)
+            }
+            let positions = try await client.execute(uri: "/api/v1/positions", method: .get, headers: .bearer(token))
+            #expect(positions.json?["features"] == .list([]))
+        }
+    }
+
+    @Test func aHistoryThatIsAwayHarmsNothingElse() async throws {
+        let gateway = try TestGateway()
+        let token = try await gateway.token()
+        try await gateway.test(history: BrokenHistory()) { client in
+            for path in [
+                "positions", "trackables", "trackables/van", "trackables/van/history", "trackables/van/events",
+            ] {
+                let answer = try await client.execute(uri: "/api/v1/\(path)", method: .get, headers: .bearer(token))
+                #expect(answer.status == .serviceUnavailable && answer.headers[.retryAfter] != nil)
+                #expect(answer.headers[.contentType] == "application/problem+json")
+                #expect(!answer.text.contains("secret"))
+            }
+            #expect(try await client.execute(uri: "/healthz", method: .get).status == .ok)
+            let ready = try await client.execute(uri: "/readyz", method: .get)
+            #expect(ready.status == .serviceUnavailable)
+            #expect(ready.json?["history"] == .flag(false) && ready.json?["database"] == .flag(true))
+            #expect(try await client.execute(uri: "/session", method: .get, headers: .bearer(token)).status == .ok)
+        }
+    }
+
+    @Test func oddPathsEndInAnAnswer() async throws {
+        let stage = try await RecordedGateway(["a/b": 1, "..": 1, "van": 1, "ü ": 1])
+        let token = try await stage.gateway.token()
+        try await stage.test { client async throws in
+            func status(_ path: String) async throws -> HTTPResponse.Status {
+                try await client.execute(uri: path, method: .get, headers: .bearer(token)).status
+            }
+            // An id is what the path says, whatever it looks like.
+            #expect(try await status("/api/v1/trackables/a%2Fb/position") == .ok)
+            #expect(try await status("/api/v1/trackables/%2e%2e/position") == .ok)
+            #expect(try await status("/api/v1/trackables/../position") == .ok)
+            #expect(try await status("/api/v1/trackables/%C3%BC%20/position") == .ok)
+            #expect(try await status("/api/v1/trackables/%2e%2e%2fvan/position") == .notFound)
+            for odd in ["%", "%zz", "%00", "%0A", "%ff", String(repeating: "a", count: 129), "%0d%0aSet-Cookie:x"] {
+                #expect(try await status("/api/v1/trackables/\(odd)/position") == .badRequest, "\(odd)")
+            }
+            for path in [
+                "//", "/api/v1/trackables//position", "/api/v1/%2e%2e/healthz", "/../etc/passwd", "/%2fhealthz",
+            ] {
+                #expect(try await status(path) == .notFound, "\(path)")
+            }
+        }
+    }
+
+    @Test func requestsAreCountedByTheirPatterns() async throws {
+        let stage = try await RecordedGateway(["van": 1])
+        let token = try await stage.gateway.token()
+        try await stage.test { client in
+            for id in ["van", "none", "x%2Fy"] {
+                _ = try await client.execute(
+                    uri: "/api/v1/trackables/\(id)/position?token=\(token)", method: .get)
+            }
+            _ = try await client.execute(uri: "/secret-path", method: .init("BREW")!)
+            let page = try await client.execute(uri: "/metrics", method: .get).text
+            let route = #"route="/api/v1/trackables/{id}/position""#
+            #expect(page.contains(#"godwit_http_requests_total{method="GET",\#(route),status="200"} 1"#), "\(page)")
+            #expect(page.contains(#"godwit_http_requests_total{method="GET",\#(route),status="404"} 2"#))
+            #expect(page.contains(#"{method="other",route="NotFound",status="404"} 1"#))
+            for secret in ["van", token, "secret-path", "BREW"] { #expect(!page.contains(secret)) }
+        }
+    }
+
+    /// Every route of the API is described, and everything that is described is a route.
+    @Test func theDescriptionHasEveryRoute() async throws {
+        let gateway = try TestGateway()
+        let described = try await gateway.description()
+        let routes = try Gateway(configuration: gateway.configuration).router().routes
+            .filter { $0.method != .head }.map { "\($0.method.rawValue.lowercased()) \($0.path)" }
+        #expect(Set(routes) == described)
+    }
+}
+
+/// A history that cannot be used.
+struct BrokenHistory: HistoryStore {
+    private func fail<Value>() throws(TrackingError) -> Value {
+        throw TrackingError(.storeFailed, "postgres://secret@db is away")
+    }
+
+    func store(_ batch: RecordingBatch) async throws(TrackingError) -> StoreReport { try self.fail() }
+    func acknowledgement(of trackable: TrackableID) async throws(TrackingError) -> Acknowledgement { try self.fail() }
+    func points(
+        _ query: PointQuery, after: PointName?, limit: Int
+    ) async throws(TrackingError) -> PointPage { try self.fail() }
+    func coverage(of trackable: TrackableID) async throws(TrackingError) -> [StreamID: StreamCoverage] {
+        try self.fail()
+    }
+    func lastPositions(of trackables: [TrackableID]?) async throws(TrackingError) -> [LastPosition] { try self.fail() }
+    func trackables(after id: TrackableID?, limit: Int) async throws(TrackingError) -> [TrackableSummary] {
+        try self.fail()
+    }
+    func trackables(in box: GeoBox, during times: TimeSpan) async throws(TrackingError) -> [TrackableID] {
+        try self.fail()
+    }
+    func trips(of trackable: TrackableID, during times: TimeSpan, limit: Int) async throws(TrackingError) -> [Trip] {
+        try self.fail()
+    }
+    func events(
+        of trackable: TrackableID, during times: TimeSpan, limit: Int
+    ) async throws(TrackingError) -> [TrackingEvent] { try self.fail() }
+    func verify(_ trackable: TrackableID) async throws(TrackingError) -> VerifyReport? { try self.fail() }
+    func erase(_ trackable: TrackableID, before: UnixTime?, now: UnixTime) async throws(TrackingError) -> EraseReport {
+        try self.fail()
+    }
+    func removeExpired(
+        before limit: UnixTime, of trackables: [TrackableID]?, except exceptions: Set<TrackableID>
+    ) async throws(TrackingError) -> Int { try self.fail() }
+    func quarantined(limit: Int) async throws(TrackingError) -> [RefusedMessage] { try self.fail() }
+    func close() async throws(TrackingError) {}
+}

@@ -1,0 +1,175 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
+import Testing
+import TrackingCore
+
+@testable import TrackingGateway
+
+@Suite struct AccessRouteTests {
+    @Test func aTokenIsTakenFromEveryPlace() async throws {
+        let gateway = try TestGateway()
+        let token = try await gateway.token("desk")
+        try await gateway.test { client in
+            let basic = Data("phone:\(token)".utf8).base64EncodedString()
+            for headers in [
+                HTTPFields.bearer(token), [.authorization: "bearer \(token)"], [.authorization: "Basic \(basic)"],
+            ] {
+                let answer = try await client.execute(uri: "/session", method: .get, headers: headers)
+                #expect(
+                    answer.status == .ok && answer.json?["name"] == .text("desk") && answer.json?["reads"] == .text("*")
+                )
+            }
+            let query = try await client.execute(uri: "/session?x=1&token=\(token)", method: .get)
+            #expect(query.status == .ok)
+        }
+    }
+
+    @Test func whateverATokenLacksTheAnswerIsTheSame() async throws {
+        let gateway = try TestGateway()
+        let revoked = try await gateway.token("a")
+        _ = try await gateway.access.revokeToken("a", now: TestGateway.now)
+        let expired = try await gateway.token("b", ends: UnixTime(1))
+        let share = try await gateway.access.share(try TrackableID("van"), from: UnixTime(0), for: .seconds(1))
+        let valid = try await gateway.token("c")
+        let wrong = String(valid.dropLast()) + (valid.last == "A" ? "B" : "A")
+        try await gateway.test { client in
+            var answers: Set<String> = []
+            for token in [revoked, expired, share.text, wrong, "", "gw_", String(repeating: "x", count: 5000)] {
+                let answer = try await client.execute(uri: "/session", method: .get, headers: .bearer(token))
+                #expect(answer.status == .unauthorized)
+                answers.insert("\(answer.headers) \(answer.text)")
+            }
+            let nothing = try await client.execute(uri: "/session", method: .get)
+            answers.insert("\(nothing.headers) \(nothing.text)")
+            let odd = try await client.execute(uri: "/session", method: .get, headers: [.authorization: "Basic §"])
+            answers.insert("\(odd.headers) \(odd.text)")
+            #expect(answers.count == 1, "\(answers)")
+            #expect(nothing.headers[.wwwAuthenticate]?.hasPrefix("Bearer") == true)
+            #expect(nothing.headers[.contentType] == "application/problem+json")
+            #expect(nothing.json?["status"] == .number(401))
+        }
+    }
+
+    @Test func signsInAndOut() async throws {
+        let gateway = try TestGateway()
+        let token = try await gateway.token("desk", read: ["van", "bus"])
+        try await gateway.test { client in
+            let body = ByteBuffer(string: #"{"token":"\#(token)"}"#)
+            let answer = try await client.execute(uri: "/session", method: .post, body: body)
+            #expect(answer.status == .ok && answer.json?["reads"] == .list([.text("bus"), .text("van")]))
+            let cookie = try #require(answer.headers[.setCookie])
+            #expect(cookie.contains("; HttpOnly; SameSite=Strict") && !cookie.contains("Secure"))
+            #expect(!cookie.contains(token))
+            let pair = String(cookie.prefix { $0 != ";" })
+            let who = try await client.execute(uri: "/session", method: .get, headers: [.cookie: "a=b; \(pair)"])
+            #expect(who.status == .ok)
+            // Another site's page cannot act with the cookie.
+            let foreign = try await client.execute(
+                uri: "/session", method: .delete, headers: [.cookie: pair, .secFetchSite: "cross-site"])
+            #expect(foreign.status == .forbidden)
+            let out = try await client.execute(uri: "/session", method: .delete, headers: [.cookie: pair])
+            #expect(out.status == .noContent && out.headers[.setCookie]?.contains("Max-Age=0") == true)
+            let after = try await client.execute(uri: "/session", method: .get, headers: [.cookie: pair])
+            #expect(after.status == .unauthorized)
+        }
+    }
+
+    @Test func signingInWithAFormAndWithAShareLinkOverTLS() async throws {
+        let gateway = try TestGateway { $0.url = "https://tracks.example.org" }
+        let now = TestGateway.now
+        let share = try await gateway.access.share(try TrackableID("van"), from: now, for: .seconds(7200))
+        try await gateway.test { client in
+            let answer = try await client.execute(
+                uri: "/session", method: .post, headers: [.contentType: "application/x-www-form-urlencoded"],
+                body: ByteBuffer(string: "token=\(share.text)"))
+            #expect(answer.status == .ok)
+            #expect(answer.json?["to"]?.number == now.advanced(by: .seconds(7200)).seconds)
+            let cookie = try #require(answer.headers[.setCookie])
+            #expect(cookie.hasSuffix("; Secure"))
+            let age = try #require(cookie.firstMatch(of: /Max-Age=(\d+)/).flatMap { Int($0.1) })
+            #expect((7100...7200).contains(age))
+            for body in ["", "{", #"{"token":5}"#, #"{"token":"gw_x"}"#] {
+                let wrong = try await client.execute(uri: "/session", method: .post, body: ByteBuffer(string: body))
+                #expect([.badRequest, .unauthorized].contains(wrong.status))
+            }
+        }
+    }
+
+    @Test func everyAnswerProtectsItsReader() async throws {
+        let gateway = try TestGateway()
+        try await gateway.test { client in
+            for (path, status) in [
+                ("/healthz", HTTPResponse.Status.ok), ("/session", .unauthorized), ("/no", .notFound),
+            ] {
+                let answer = try await client.execute(uri: path, method: .get)
+                #expect(answer.status == status)
+                #expect(answer.headers[.contentSecurityPolicy]?.contains("frame-ancestors 'none'") == true)
+                #expect(answer.headers[.xContentTypeOptions] == "nosniff")
+                #expect(answer.headers[.referrerPolicy] == "no-referrer")
+                #expect(answer.headers[.accessControlAllowOrigin] == nil)
+                #expect(answer.headers[.server] == nil)
+            }
+        }
+    }
+
+    @Test func anotherOriginReadsWhereItWasTold() async throws {
+        let origin = "https://shop.example.org"
+        let gateway = try TestGateway { $0.origins = [origin] }
+        let token = try await gateway.token()
+        try await gateway.test { client in
+            var headers = HTTPFields.bearer(token)
+            headers[.origin] = origin
+            let answer = try await client.execute(uri: "/session", method: .get, headers: headers)
+            #expect(answer.headers[.accessControlAllowOrigin] == origin && answer.headers[.vary] == "Origin")
+            #expect(answer.headers[.accessControlAllowCredentials] == nil)
+            headers[.origin] = "https://evil.example.org"
+            let evil = try await client.execute(uri: "/session", method: .get, headers: headers)
+            #expect(evil.headers[.accessControlAllowOrigin] == nil)
+            let preflight = try await client.execute(
+                uri: "/api/v1/trackables", method: .options,
+                headers: [.origin: origin, .accessControlRequestMethod: "GET"])
+            #expect(preflight.status == .noContent)
+            #expect(preflight.headers[.accessControlAllowHeaders]?.contains("Authorization") == true)
+        }
+    }
+
+    @Test func whoAsksTooOftenWaits() async throws {
+        let gateway = try TestGateway { $0.rateLimit = RateLimit(burst: 3, perSecond: 0.001) }
+        let one = try await gateway.token("one")
+        let two = try await gateway.token("two")
+        try await gateway.test { client in
+            for _ in 0..<3 {
+                #expect(try await client.execute(uri: "/session", method: .get, headers: .bearer(one)).status == .ok)
+            }
+            let answer = try await client.execute(uri: "/session", method: .get, headers: .bearer(one))
+            #expect(answer.status == .tooManyRequests && answer.headers[.retryAfter] != nil)
+            #expect(try await client.execute(uri: "/session", method: .get, headers: .bearer(two)).status == .ok)
+        }
+    }
+
+    @Test func wrongTokensAreToldToWaitAndARightOneIsNot() async throws {
+        let gateway = try TestGateway { $0.failureLimit = RateLimit(burst: 3, perSecond: 0.001) }
+        let token = try await gateway.token()
+        try await gateway.test { client async throws in
+            func status(_ token: String) async throws -> HTTPResponse.Status {
+                try await client.execute(uri: "/session", method: .get, headers: .bearer(token)).status
+            }
+            for _ in 0..<3 { #expect(try await status("gw_wrong") == .unauthorized) }
+            #expect(try await status("gw_wrong") == .tooManyRequests)
+            #expect(try await status(token) == .ok)
+        }
+    }
+
+    @Test func aBodyThatIsTooLongIsRefused() async throws {
+        let gateway = try TestGateway { $0.maximumBodyBytes = 2000 }
+        try await gateway.test { client in
+            let answer = try await client.execute(
+                uri: "/session", method: .post, body: ByteBuffer(repeating: 0x20, count: 2001))
+            #expect(answer.status == .contentTooLarge)
+            #expect(answer.json?["status"] == .number(413))
+        }
+    }
+}
