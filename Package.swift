@@ -23,6 +23,7 @@ let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
@@ -52,6 +53,7 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0", traits: []),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.33.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
@@ -89,11 +91,10 @@ let package = Package(
             name: "TrackingGateway",
             dependencies: [
                 "TrackingCore", "TrackingHistory", "TrackingMetrics", "TrackingPublisher", "TrackingRuntime",
-                "TrackingSQLite", "TrackingStore", "TrackingSubscriber", crypto, coreMetrics, grdb, httpParts,
-                httpTypes, hummingbird, hummingbirdCore,
-                lifecycle, logging, nioCore, nioHTTP1,
+                "TrackingSQLite", "TrackingStore", "TrackingSubscriber", coreMetrics, crypto, grdb, httpClient,
+                httpParts, httpTypes, hummingbird, hummingbirdCore, lifecycle, logging, nioCore, nioHTTP1,
             ],
-            resources: [.embedInCode("Routes/openapi.json")], swiftSettings: settings),
+            resources: [.embedInCode("Page"), .embedInCode("Routes/openapi.json")], swiftSettings: settings),
         .target(name: "TrackingMetrics", dependencies: [coreMetrics], swiftSettings: settings),
         .target(
             name: "TrackingControl", dependencies: ["TrackingCore", "TrackingRuntime", logging],
@@ -116,8 +117,8 @@ let package = Package(
             name: "godwit",
             dependencies: [
                 "GodwitOptions", "TrackingCore", "TrackingGateway", "TrackingHistory", "TrackingMQTT",
-                "TrackingMetrics", "TrackingPublisher", "TrackingRecorder", "TrackingStore", "TrackingSubscriber",
-                argumentParser, coreMetrics, logging, lifecycle,
+                "TrackingMetrics", "TrackingPublisher", "TrackingRecorder", "TrackingSpool", "TrackingStore",
+                "TrackingSubscriber", argumentParser, coreMetrics, logging, lifecycle,
             ],
             swiftSettings: settings),
 
@@ -135,9 +136,9 @@ let package = Package(
         .testTarget(
             name: "TrackingGatewayTests",
             dependencies: [
-                "TrackingCore", "TrackingGateway", "TrackingStore", "TrackingHistory", "TestSupport", grdb, httpTypes,
-                hummingbird,
-                hummingbirdTesting, nioCore,
+                "TestSupport", "TrackingCore", "TrackingGateway", "TrackingHistory", "TrackingPublisher",
+                "TrackingStore", "TrackingSubscriber", "TrackingTesting", crypto, grdb, httpClient, httpTypes,
+                hummingbird, hummingbirdTesting, lifecycle, nioCore,
             ],
             swiftSettings: settings),
         .testTarget(
@@ -190,8 +191,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "TrackingCore", "TrackingControl", "TrackingMQTT", "TrackingPublisher", "TrackingSpool",
-                "TrackingStore",
+                "TrackingCore", "TrackingControl", "TrackingGateway", "TrackingMQTT", "TrackingPublisher",
+                "TrackingSpool", "TrackingStore",
                 "TrackingSubscriber", "TrackingTesting", "TestSupport", "godwit", "godwit-agent", "doc-examples",
                 logging,
             ],

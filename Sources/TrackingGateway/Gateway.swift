@@ -1,47 +1,83 @@
+import AsyncHTTPClient
 package import Hummingbird
 import HummingbirdCore
 public import Logging
 public import ServiceLifecycle
 public import TrackingCore
 public import TrackingMetrics
+import TrackingRuntime
 public import TrackingStore
+public import TrackingSubscriber
 
 /// The HTTP server beside broker and history.
 ///
-///     let gateway = try Gateway(configuration: configuration)
+///     let gateway = try Gateway(configuration: configuration, subscriber: subscriber)
 ///     try await gateway.run()          // in a task or a ServiceGroup, until a graceful shutdown or cancellation
 public struct Gateway: Service {
     private let configuration: GatewayConfiguration
     private let access: AccessStore
     private let history: (any HistoryStore)?
-    private let live: LiveState?
     private let metrics: PrometheusRegistry
     private let logger: Logger
+    /// What runs beside the server.
+    private var services: [any Service] = []
+    private var live: LiveRoutes?
+    private var liveState: LiveState?
 
-    /// Makes a gateway that listens to nothing yet; its database is opened, or made.
+    /// Makes a gateway that listens to nothing yet, and to no broker; its database is opened, or made.
+    ///
+    /// - Throws: `storeUnusable`, `storeFailed`.
+    package init(
+        configuration: GatewayConfiguration, history: (any HistoryStore)? = nil, live: LiveState? = nil,
+        metrics: PrometheusRegistry = PrometheusRegistry(), logger: Logger = Logger(label: "godwit.gateway")
+    ) throws(TrackingError) {
+        let database = try GatewayDatabase(path: configuration.database)
+        self.init(configuration, database, history, metrics, logger)
+        self.liveState = live
+    }
+
+    /// Makes a gateway that shows what a subscriber hears, and runs it; its database is opened, or made.
     ///
     /// - Parameters:
+    ///   - subscriber: Watches everything, and is present only while it asks
+    ///     (``SubscriberConfiguration/isPresentOnlyWhileAsking``).
     ///   - history: What was recorded; it stays open. `nil` for none.
     ///   - metrics: What `/metrics` shows.
     /// - Throws: `storeUnusable`, `storeFailed`.
-    public init(
-        configuration: GatewayConfiguration, history: (any HistoryStore)? = nil,
-        metrics: PrometheusRegistry = PrometheusRegistry(), logger: Logger = Logger(label: "godwit.gateway")
+    public init<Transport: MessageTransport>(
+        configuration: GatewayConfiguration, subscriber: AssetSubscriber<Transport>,
+        history: (any HistoryStore)? = nil, metrics: PrometheusRegistry = PrometheusRegistry(),
+        logger: Logger = Logger(label: "godwit.gateway")
     ) throws(TrackingError) {
-        try self.init(configuration: configuration, history: history, live: nil, metrics: metrics, logger: logger)
+        let database = try GatewayDatabase(path: configuration.database)
+        self.init(configuration, database, history, metrics, logger)
+        let clock = DeviceClock()
+        let hub = LiveHub(subscriber)
+        self.live = LiveRoutes(hub: hub, recorded: history.map { $0.recordedPoints })
+        self.liveState = hub.liveState
+        let rules = RuleKeeper(
+            configuration: RuleKeeper.Configuration(
+                kinds: configuration.webhooks.isEmpty ? [] : configuration.webhookKinds,
+                seed: UInt64.random(in: .min ... .max), now: { clock.moment.wall }),
+            database: database, events: subscriber.events,
+            publish: { (event, id) throws(TrackingError) in try await subscriber.publish(event, of: id) },
+            logger: logger)
+        self.services += [subscriber, hub, rules]
+        if !configuration.webhooks.isEmpty {
+            self.services.append(WebhookDesk(configuration, database: database, logger: logger))
+        }
     }
 
-    /// Makes one that knows what is now, too.
-    package init(
-        configuration: GatewayConfiguration, history: (any HistoryStore)? = nil, live: LiveState?,
-        metrics: PrometheusRegistry = PrometheusRegistry(), logger: Logger = Logger(label: "godwit.gateway")
-    ) throws(TrackingError) {
+    private init(
+        _ configuration: GatewayConfiguration, _ database: GatewayDatabase, _ history: (any HistoryStore)?,
+        _ metrics: PrometheusRegistry, _ logger: Logger
+    ) {
         self.configuration = configuration
+        self.access = AccessStore(database)
         self.history = history
-        self.live = live
         self.metrics = metrics
-        self.access = AccessStore(try GatewayDatabase(path: configuration.database))
         self.logger = logger
+        if let intake = configuration.intake { self.services.append(intake) }
     }
 
     /// Serves until a graceful shutdown or cancellation.
@@ -59,6 +95,7 @@ public struct Gateway: Service {
             configuration: ApplicationConfiguration(
                 address: .hostname(self.configuration.host, port: self.configuration.port), serverName: nil,
                 availableConnectionsDelegate: MaximumAvailableConnections(self.configuration.maximumConnections)),
+            services: self.services,
             onServerRunning: { channel in
                 guard let port = channel.localAddress?.port else { return }
                 await self.configuration.listening(port)
@@ -68,7 +105,7 @@ public struct Gateway: Service {
 
     private var checks: [HealthRoutes.Check] {
         var checks = [HealthRoutes.Check("database") { (try? await self.access.grants(.share)) != nil }]
-        if let live = self.live { checks.append(HealthRoutes.Check("broker") { live.isConnected() }) }
+        if let live = self.liveState { checks.append(HealthRoutes.Check("broker") { live.isConnected() }) }
         if let history = self.history {
             checks.append(
                 HealthRoutes.Check("history") { (try? await history.trackables(after: nil, limit: 1)) != nil })
@@ -83,7 +120,8 @@ public struct Gateway: Service {
         router.add(middleware: AccessMiddleware(store: self.access, configuration: self.configuration))
         HealthRoutes(checks: self.checks, metrics: self.metrics).add(to: router)
         SessionRoutes(store: self.access, configuration: self.configuration).add(to: router)
-        APIRoutes(history: self.history, live: self.live ?? .none).add(to: router)
+        APIRoutes(history: self.history, live: self.liveState ?? .none).add(to: router)
+        self.live?.add(to: router)
         return router
     }
 }

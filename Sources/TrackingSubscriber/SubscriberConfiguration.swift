@@ -12,6 +12,9 @@ public struct SubscriberConfiguration: MemberConfiguration, Hashable {
     public var lease: Duration = .seconds(90)
     /// Whether it watches without being counted present; requests then have no effect.
     public var isSilent = false
+    /// Whether it is counted present on a trackable only while it asks for a resolution of it: for one that hears everything
+    /// on behalf of others, who come and go.
+    public var isPresentOnlyWhileAsking = false
     /// Whether raw locations are wanted as well.
     public var wantsRaw = false
     /// Whether every trackable under the root is watched, as it shows up.

@@ -44,6 +44,7 @@ extension SubscriberStateMachine {
     mutating func disconnected(_ disconnection: Disconnection) -> [Action] {
         self.session.disconnected()
         self.presence.disconnected()
+        let unpublished = self.loseEvents()
         self.outstanding = [:]
         self.isClosed = disconnection.retry == nil
         self.timers.remove(.retry)
@@ -52,7 +53,7 @@ extension SubscriberStateMachine {
             self.timers.remove(.announce(id))
             self.timers.remove(.unheard(id))
         }
-        return [.tell(.connection(disconnection))]
+        return unpublished + [.tell(.connection(disconnection))]
             + self.assets.keys.flatMap { self.told($0, reason: disconnection.reason) }
     }
 
@@ -87,15 +88,15 @@ extension SubscriberStateMachine {
             let answer = self.answered(filters, refusals, at: moment)
             for id in self.unheard { self.expectToHear(id, at: moment) }
             return answer + self.assets.keys.flatMap { self.told($0, reason: nil) }
-        case .saying, .other, nil:
+        case .saying, .telling, .other, nil:
             return []
         }
     }
 
     private mutating func published(_ token: TransportToken, _ refusal: TrackingError?) -> [Action] {
-        guard case .saying(let topic) = self.outstanding.removeValue(forKey: token), let refusal,
-            self.refusedTopics.insert(topic).inserted
-        else { return [] }
+        let purpose = self.outstanding.removeValue(forKey: token)
+        if case .telling(let request) = purpose { return [.published(request: request, refusal)] }
+        guard case .saying(let topic) = purpose, let refusal, self.refusedTopics.insert(topic).inserted else { return [] }
         return [.tell(.publishRefused(topic: self.configuration.topicRoot.path(topic), refusal))]
     }
 
@@ -110,7 +111,9 @@ extension SubscriberStateMachine {
 
     /// Presence, then the request.
     mutating func enter(_ id: TrackableID, at moment: Moment) -> [Action] {
-        guard !self.configuration.isSilent, self.session.isAnnounced, let asset = self.assets[id] else { return [] }
+        guard self.session.isAnnounced, let asset = self.assets[id], self.isPresent(asking: asset.request) else {
+            return []
+        }
         let since = asset.since ?? moment.wall
         self.assets[id]?.since = since
         let presence = Presence(
@@ -124,8 +127,13 @@ extension SubscriberStateMachine {
         return actions
     }
 
+    /// Whether it is counted present on a trackable of which it asks for this.
+    private func isPresent(asking request: Resolution?) -> Bool {
+        !self.configuration.isSilent && (request != nil || !self.configuration.isPresentOnlyWhileAsking)
+    }
+
     mutating func watch(_ id: TrackableID, _ request: Resolution?, at moment: Moment) -> [Action] {
-        guard self.assets[id] == nil, !self.isStopping else { return self.ask(id, request) }
+        guard self.assets[id] == nil, !self.isStopping else { return self.ask(id, request, at: moment) }
         self.assets[id] = WatchedAsset(id: id, request: request)
         self.unclear.remove(id)
         guard !self.configuration.watchesAll else { return self.enter(id, at: moment) + self.told(id, reason: nil) }
@@ -148,17 +156,29 @@ extension SubscriberStateMachine {
             return actions
         }
         actions.append(.send([.unsubscribe(self.filters(id).map { self.configuration.topicRoot.path($0) })]))
-        return actions + self.goodbye(id)
+        return self.isPresent(asking: asset.request) ? actions + self.goodbye(id) : actions
     }
 
-    mutating func ask(_ id: TrackableID, _ resolution: Resolution?) -> [Action] {
+    mutating func ask(_ id: TrackableID, _ resolution: Resolution?, at moment: Moment) -> [Action] {
         guard let asset = self.assets[id], asset.request != resolution else { return [] }
         self.assets[id]?.request = resolution
-        guard self.session.isAnnounced, !self.configuration.isSilent else { return [] }
+        guard self.isPresent(asking: resolution) else { return self.leave(id) }
+        guard self.session.isAnnounced else { return [] }
+        guard self.isPresent(asking: asset.request) else { return self.enter(id, at: moment) }
         let payload = resolution.map {
             MessageCodec.encode(ResolutionRequest(session: self.session.session, resolution: $0))
         }
         return [self.publish(.request(id, self.session.client), payload ?? [])]
+    }
+
+    /// Not counted present any more, and still watching; what cannot be said now is said on the next connection.
+    private mutating func leave(_ id: TrackableID) -> [Action] {
+        guard self.assets[id]?.since.take() != nil else { return [] }
+        guard self.session.isAnnounced else {
+            self.unclear.insert(id)
+            return []
+        }
+        return self.goodbye(id)
     }
 
     /// The orderly goodbye: requests and presences first, then liveness, then the connection.
@@ -166,7 +186,7 @@ extension SubscriberStateMachine {
         guard !self.isStopping else { return [] }
         self.isStopping = true
         guard self.session.isAnnounced else { return [.send([.close(within: .zero)])] }
-        var actions = self.assets.keys.flatMap { self.goodbye($0) }
+        var actions = self.assets.values.filter { self.isPresent(asking: $0.request) }.flatMap { self.goodbye($0.id) }
         let goodbye = SessionStateMachine.goodbye(session: self.session.session, connection: self.session.connection)
         let payload = self.configuration.isClientRandom ? [] : MessageCodec.encode(goodbye)
         actions.append(self.publish(.liveness(self.session.client), payload))

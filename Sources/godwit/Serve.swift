@@ -5,8 +5,10 @@ import GodwitOptions
 import Logging
 import TrackingCore
 import TrackingGateway
+import TrackingMQTT
 import TrackingMetrics
 import TrackingStore
+import TrackingSubscriber
 
 /// `godwit serve`: the HTTP server beside broker and history.
 struct Serve: AsyncParsableCommand {
@@ -43,11 +45,19 @@ struct Serve: AsyncParsableCommand {
             "The most bytes of a request's body, after decompression, 1024 to 1073741824.", valueName: "bytes"))
     var maxBody = 8_388_608
 
+    @Option(
+        help: ArgumentHelp(
+            "The user of the connection that watches, with the same password; where the broker makes the user name the client id. Default: the same user.",
+            valueName: "user"))
+    var liveUser: String?
+
     @Flag(help: "Serve no history, whether or not there is one.")
     var noStore = false
 
+    @OptionGroup var webhooks: WebhookOptions
     @OptionGroup var state: StateOptions
     @OptionGroup var store: StoreOptions
+    @OptionGroup var intake: IntakeOptions
     @OptionGroup var broker: BrokerOptions
 
     func validate() throws {
@@ -68,7 +78,9 @@ struct Serve: AsyncParsableCommand {
         MetricsSystem.bootstrap(metrics)
         let history = try await self.history()
         let gateway = Result {
-            try Gateway(configuration: try self.configuration(), history: history, metrics: metrics)
+            try Gateway(
+                configuration: try self.configuration(), subscriber: try self.subscriber(), history: history,
+                metrics: metrics)
         }
         let ending = Ending()
         do { try await Program.run(try gateway.get()) } catch { ending.note(error) }
@@ -87,7 +99,7 @@ struct Serve: AsyncParsableCommand {
         return try await self.store.open(mayMake: false)
     }
 
-    private func configuration() throws(TrackingError) -> GatewayConfiguration {
+    private func configuration() throws -> GatewayConfiguration {
         let host = self.listen.host
         var configuration = GatewayConfiguration(
             host: host, port: self.listen.port, database: try self.state.path(for: "gateway.sqlite")
@@ -98,7 +110,23 @@ struct Serve: AsyncParsableCommand {
         configuration.origins = self.cors
         configuration.requestsPerSecond = self.rateLimit
         configuration.maximumBodyBytes = self.maxBody
+        (configuration.webhooks, configuration.webhookKinds) = (try self.webhooks.webhooks(), self.webhooks.kinds)
+        configuration.intake = try self.intake.intake(self.broker, self.state)
         return configuration
+    }
+
+    /// One connection that hears everything, for however many look: its name is the gateway's with `-live` behind it.
+    private func subscriber() throws -> AssetSubscriber<MQTTTransport> {
+        let identity = try self.broker.identity()
+        let name = identity.isRandom ? "gateway" : "\(identity.client)"
+        var configuration = SubscriberConfiguration(
+            client: try ClientID(self.liveUser ?? "\(name)-live"), session: identity.session)
+        configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
+        configuration.watchesAll = true
+        configuration.isPresentOnlyWhileAsking = true
+        return AssetSubscriber(
+            configuration: configuration,
+            transport: try self.broker.transport(for: configuration, user: self.liveUser))
     }
 }
 

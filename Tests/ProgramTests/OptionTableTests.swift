@@ -97,6 +97,8 @@ import Testing
             Self.broker + Self.place + Self.state + [
                 ("listen", "[::1]:0"), ("url", "https://tracks.example.org"), ("cors", "https://shop.example.org"),
                 ("rate-limit", "5"), ("max-body", "2048"), ("no-store", nil), ("acknowledge-by", "keeper"),
+                ("live-user", "map"), ("webhook", "https://hooks.example.org"), ("webhook-secret-file", "/etc/hook"),
+                ("webhook-secret", "0123456789abcdef"), ("webhook-kinds", "trip"),
             ]),
         HistoryCase(
             Token.Create.self, ["token", "create", "--name", "phone", "--publish", "van"],

@@ -27,7 +27,7 @@ public final class RawConnection: Sendable {
     ///
     /// - Returns: How many bytes were taken; `nil` where the peer has closed.
     @discardableResult public func send(_ bytes: some Collection<UInt8>) -> Int? {
-        let sent = Array(bytes).withUnsafeBytes { write(self.descriptor, $0, Int32(MSG_NOSIGNAL.rawValue)) }
+        let sent = Array(bytes).withUnsafeBytes { write(self.descriptor, $0, Int32(MSG_NOSIGNAL)) }
         return sent >= 0 ? sent : errno == EAGAIN ? 0 : nil
     }
 

@@ -49,6 +49,34 @@ import TrackingCore
         #expect(talk.granted() == ["_clients/w1: online mine/0", "van publisher ABSENT"])
     }
 
+    @Test func oneThatIsPresentOnlyWhileAskingComesAndGoesWithItsRequest() throws {
+        let van = try TrackableID("van")
+        var talk = try SubscriberConversation { $0.isPresentOnlyWhileAsking = true }
+        _ = talk.happened(.watch(van, nil))
+        _ = talk.connect(0)
+        #expect(talk.granted() == ["_clients/w1: online mine/0", "van publisher ABSENT"])
+        let entered = ["van/subscriber/w1: present mine/0 since 1000.0", "van/request/w1: ask 2000"]
+        #expect(talk.happened(.request(van, try self.ask(.seconds(2)))) == entered)
+        #expect(talk.happened(.request(van, try self.ask(.seconds(1)))) == ["van/request/w1: ask 1000"])
+        let left = talk.happened(.request(van, nil))
+        #expect(left.map { $0.split(separator: ":")[0] } == ["van/request/w1", "van/subscriber/w1"])
+        #expect(talk.happened(.unwatch(van)).allSatisfy { !$0.contains("/w1") })
+    }
+
+    @Test func whatIsDroppedWithoutAConnectionIsClearedOnTheNext() throws {
+        let van = try TrackableID("van")
+        var talk = try SubscriberConversation { $0.isPresentOnlyWhileAsking = true }
+        _ = talk.happened(.watch(van, try self.ask(.seconds(2))))
+        _ = talk.connect(0)
+        _ = talk.granted()
+        _ = talk.lose()
+        #expect(talk.happened(.request(van, nil)) == [])
+        _ = talk.connect(1)
+        let said = talk.granted().map { String($0.split(separator: ":")[0]) }
+        #expect(said.contains("van/request/w1") && said.contains("van/subscriber/w1"))
+        #expect(!said.contains { $0.hasPrefix("van/subscriber/w1: present") })
+    }
+
     @Test func itAnnouncesItselfAgainWithinASecondOfAnArrival() throws {
         var talk = try SubscriberConversation()
         _ = talk.happened(.watch(try TrackableID("van"), try self.ask(.seconds(2))))

@@ -1,0 +1,189 @@
+package import Logging
+import ServiceLifecycle
+import Synchronization
+package import TrackingCore
+import TrackingRuntime
+package import TrackingSubscriber
+
+/// Between one subscriber and any number of live streams: what it tells goes to each that is about it, encoded once; what they
+/// ask for goes to it as one request a trackable.
+package final class LiveHub: Service {
+    private struct Shared {
+        var state: LiveHubState
+        var pool = RequestPool()
+        var streams: [LiveStreamID: LiveStream] = [:]
+        /// Streams by the trackables that they name.
+        var named: [TrackableID: [LiveStreamID: LiveStream]] = [:]
+        /// Streams that name none.
+        var open: [LiveStreamID: LiveStream] = [:]
+        var isFinished = false
+        var isConnected = false
+    }
+
+    /// A stream says so often that it is alive.
+    package static let heartbeat = Duration.seconds(15)
+    /// The most streams at once.
+    package static let maximumStreams = 20_000
+
+    private let shared: Mutex<Shared>
+    private let events: AsyncStream<SubscriberEvent>
+    private let request: @Sendable (TrackableID, Resolution?) -> Void
+    private let logger: Logger
+    private let clock = DeviceClock()
+
+    /// Makes a hub that has not heard anything.
+    ///
+    /// - Parameters:
+    ///   - events: What the subscriber tells.
+    ///   - request: Has the subscriber ask for a resolution, or for none any more.
+    package init(
+        events: AsyncStream<SubscriberEvent>, logger: Logger = Logger(label: "godwit.live"),
+        request: @escaping @Sendable (TrackableID, Resolution?) -> Void
+    ) {
+        self.shared = Mutex(Shared(state: LiveHubState(epoch: .random(in: .min ... .max))))
+        self.events = events
+        self.request = request
+        self.logger = logger
+    }
+
+    /// Makes the hub of a subscriber, which is run elsewhere.
+    package convenience init<Transport: MessageTransport>(_ subscriber: AssetSubscriber<Transport>) {
+        self.init(events: subscriber.events) { subscriber.request($1, for: $0) }
+    }
+
+    /// Runs until the subscriber ends, a graceful shutdown, or cancellation; every stream ends then.
+    package func run() async {
+        await cancelWhenGracefulShutdown {
+            await withDiscardingTaskGroup { group in
+                group.addTask { await self.tick() }
+                for await event in self.events { self.happened(event) }
+                group.cancelAll()
+            }
+        }
+        self.finish()
+    }
+
+    // MARK: - Streams
+
+    /// Opens a stream.
+    ///
+    /// - Parameters:
+    ///   - last: The last event that its reader has.
+    ///   - cut: Closes its connection.
+    /// - Returns: The stream, and what it begins with; `nil` where there is no room, or the gateway ends.
+    package func open(
+        _ selection: LiveSelection, for caller: Caller, after last: LiveEventID?, cut: @escaping @Sendable () -> Void
+    ) -> (stream: LiveStream, opening: LiveHubState.Opening)? {
+        var generator = SystemRandomNumberGenerator()
+        let clock = self.clock
+        let stream = LiveStream(
+            id: .random(using: &generator), caller: caller, selection: selection, opened: clock.moment.wall,
+            clock: { clock.moment.now }, cut: cut)
+        return self.shared.withLock { shared in
+            guard !shared.isFinished, shared.streams.count < Self.maximumStreams else { return nil }
+            shared.streams[stream.id] = stream
+            if let named = selection.named {
+                for id in named { shared.named[id, default: [:]][stream.id] = stream }
+            } else {
+                shared.open[stream.id] = stream
+            }
+            return (stream, shared.state.opening(selection, after: last))
+        }
+    }
+
+    /// A stream's reader is gone: what it asked for is dropped.
+    package func close(_ stream: LiveStream) {
+        stream.end(.closed)
+        self.shared.withLock { shared in
+            guard shared.streams.removeValue(forKey: stream.id) != nil else { return }
+            shared.open[stream.id] = nil
+            for id in stream.selection.named ?? [] {
+                shared.named[id]?[stream.id] = nil
+                if shared.named[id]?.isEmpty == true { shared.named[id] = nil }
+            }
+            for change in shared.pool.ended(stream.id) { self.request(change.trackable, change.resolution) }
+        }
+    }
+
+    /// What is known now, for those who ask once.
+    package var liveState: LiveState {
+        LiveState(
+            known: { id in self.shared.withLock { $0.state.known(id) } },
+            positions: { self.shared.withLock { $0.state.positions } },
+            isConnected: { self.shared.withLock { $0.isConnected } })
+    }
+
+    /// What was heard of so far.
+    package var trackables: Set<TrackableID> { self.shared.withLock { $0.state.trackables } }
+
+    // MARK: - Requests
+
+    /// Why a stream's request is not taken.
+    package enum RequestRefusal: Error, Hashable {
+        /// No such stream of this caller.
+        case noStream
+        /// Nothing was heard of the trackable.
+        case unknownTrackable
+        /// The stream asks for too many.
+        case tooMany
+    }
+
+    /// A stream asks for a resolution, or for none any more (`nil`); it holds as long as the stream lives.
+    package func ask(
+        _ resolution: Resolution?, for trackable: TrackableID, by id: LiveStreamID, of caller: Caller
+    ) throws(RequestRefusal) {
+        try self.shared.withLock { shared throws(RequestRefusal) in
+            guard let stream = shared.streams[id], stream.caller == caller else { throw .noStream }
+            guard let resolution else {
+                if let change = shared.pool.drop(trackable, by: id) { self.request(trackable, change.resolution) }
+                return
+            }
+            guard shared.state.knows(trackable) else { throw .unknownTrackable }
+            guard shared.pool.hasRoom(for: trackable, of: id) else { throw .tooMany }
+            if let change = shared.pool.ask(resolution, for: trackable, by: id) {
+                self.request(trackable, change.resolution)
+            }
+        }
+    }
+
+    // MARK: - What happens
+
+    /// Told under the lock, so that a stream hears everything after its opening, in order, and no heartbeat overtakes it.
+    private func happened(_ event: SubscriberEvent) {
+        let wall = self.clock.moment.wall
+        self.shared.withLock { shared in
+            if case .connection(let lost) = event { shared.isConnected = lost == nil }
+            guard let update = shared.state.happened(event, at: wall) else { return }
+            for stream in shared.open.values where stream.selection.wants(update) { stream.tell(update) }
+            for stream in shared.named[update.trackable, default: [:]].values where stream.selection.wants(update) {
+                stream.tell(update)
+            }
+        }
+    }
+
+    /// Once a second: who is stuck, whose time is over; and now and then a heartbeat.
+    private func tick() async {
+        var nextBeat = self.clock.moment.now.advanced(by: Self.heartbeat)
+        while (try? await Task.sleep(for: .seconds(1))) != nil {
+            let moment = self.clock.moment
+            let isBeat = moment.now >= nextBeat
+            if isBeat { nextBeat = moment.now.advanced(by: Self.heartbeat) }
+            self.shared.withLock { shared in
+                let id = shared.state.position(at: moment.wall)
+                for stream in shared.streams.values {
+                    if let span = stream.selection.span, moment.wall >= span.upperBound { stream.end(.expired) }
+                    stream.checkPatience(now: moment.now)
+                    if isBeat { stream.beat(id) }
+                }
+            }
+        }
+    }
+
+    private func finish() {
+        let streams = self.shared.withLock { shared in
+            shared.isFinished = true
+            return shared.streams.values.map(\.self)
+        }
+        for stream in streams { stream.end(.shutdown) }
+    }
+}

@@ -1,0 +1,142 @@
+import NIOCore
+package import TrackingCore
+package import TrackingSubscriber
+
+/// What is known of every trackable now, and what was told of late: what a stream opens with, and what it resumes from.
+package struct LiveHubState: Sendable {
+    /// What a stream begins with.
+    package enum Opening: Hashable, Sendable {
+        /// What is known now, in the order in which it was told.
+        case snapshot([LiveUpdate])
+        /// Everything that was told since it broke off.
+        case resumed([LiveUpdate])
+        /// More was told than is kept, or by another life of the gateway: what the history has since then, and what is known now.
+        case gap(since: UnixTime, [LiveUpdate])
+    }
+
+    /// One life of the gateway.
+    private let epoch: UInt64
+    private var number: UInt64 = 0
+    private var lastTime = UnixTime(0)
+    private var latest: [TrackableID: [LiveUpdate.Kind: LiveUpdate]] = [:]
+    private var places: [TrackableID: Coordinate] = [:]
+    private var ring: UpdateRing
+
+    /// Knows nothing.
+    ///
+    /// - Parameters:
+    ///   - epoch: One life of the gateway; random.
+    ///   - count: The most updates that are kept for streams that resume.
+    ///   - bytes: The most bytes of them.
+    package init(epoch: UInt64, count: Int = 16_384, bytes: Int = 32 * 1_024 * 1_024) {
+        self.epoch = epoch
+        self.ring = UpdateRing(count: count, bytes: bytes)
+    }
+
+    /// The trackables that something was heard of.
+    package var trackables: Set<TrackableID> { Set(self.latest.keys) }
+
+    /// Whether anything was heard of a trackable.
+    package func knows(_ id: TrackableID) -> Bool { self.latest[id] != nil }
+
+    /// What is known of a trackable now.
+    package func known(_ id: TrackableID) -> LiveState.Known? {
+        guard let latest = self.latest[id] else { return nil }
+        var known = LiveState.Known(position: latest[.position]?.location)
+        for (kind, update) in latest where kind != .position { known.members[kind.rawValue] = update.payload }
+        return known
+    }
+
+    /// The last position of each trackable.
+    package var positions: [TrackableID: Location] { self.latest.compactMapValues { $0[.position]?.location } }
+
+    /// How far it is.
+    package func position(at wall: UnixTime) -> LiveEventID {
+        LiveEventID(epoch: self.epoch, number: self.number, time: wall)
+    }
+
+    /// What a subscriber told becomes an update; `nil` where it is nothing for those who watch.
+    package mutating func happened(_ event: SubscriberEvent, at wall: UnixTime) -> LiveUpdate? {
+        switch event {
+        case .location(let id, let received): return self.moved(id, received, at: wall)
+        case .state(let id, let state, _):
+            return self.told(.state, of: id, JSONValue.object(["state": .text(state.rawValue)]).json, at: wall)
+        case .presence(let id, let presence):
+            var members: [String: JSONValue] = ["presence": .text(presence.status.rawValue)]
+            if let lastSeen = presence.lastSeen { members["lastSeen"] = .number(lastSeen.seconds) }
+            return self.told(.presence, of: id, JSONValue.object(members).json, at: wall)
+        case .resolution(let id, let resolution):
+            return self.told(.resolution, of: id, resolution.map(MessageCodec.encode), at: wall)
+        case .trip(let id, let trip):
+            return self.told(.trip, of: id, trip.map(MessageCodec.encode), at: wall)
+        case .event(let id, let event):
+            return self.told(.event, of: id, MessageCodec.encode(event), at: wall)
+        case .raw, .refused, .publishRefused, .unheard, .badMessage, .connection:
+            return nil
+        }
+    }
+
+    /// What a new stream is told first.
+    ///
+    /// - Parameter last: The last event that it has, where it is an old one that broke off.
+    package func opening(_ selection: LiveSelection, after last: LiveEventID?) -> Opening {
+        guard let last else { return .snapshot(self.snapshot(selection)) }
+        guard last.epoch == self.epoch, last.number <= self.number, let missed = self.ring.after(last.number) else {
+            return .gap(since: last.time, self.snapshot(selection))
+        }
+        return .resumed(missed.filter { selection.wants($0) })
+    }
+
+    /// In the order of their numbers: a stream that breaks off on the way resumes from any of them.
+    private func snapshot(_ selection: LiveSelection) -> [LiveUpdate] {
+        let ids = selection.named.map { $0.filter { self.latest[$0] != nil } } ?? self.trackables
+        return ids.flatMap { id in (self.latest[id] ?? [:]).values.filter { self.stands($0, selection) } }
+            .sorted { $0.id.number < $1.id.number }
+    }
+
+    /// Whether something that stands is told: in a box, by where its trackable is now.
+    private func stands(_ update: LiveUpdate, _ selection: LiveSelection) -> Bool {
+        guard case .box(let box) = selection.wanted else { return selection.wants(update) }
+        guard selection.reads.contains(update.trackable), let place = self.places[update.trackable] else {
+            return false
+        }
+        return box.contains(place)
+    }
+
+    private mutating func moved(
+        _ id: TrackableID, _ received: ReceivedUpdate, at wall: UnixTime
+    ) -> LiveUpdate? {
+        let before = self.places[id]
+        let place = received.isLate ? before : received.update.location.coordinate
+        let event = self.next(at: wall)
+        guard let frame = LiveFrame.position(received, of: id, as: event) else { return nil }
+        self.places[id] = place
+        return self.keep(
+            LiveUpdate(
+                id: event, trackable: id, kind: .position, place: place, placeBefore: before,
+                location: received.update.location, isLate: received.isLate, frame: frame))
+    }
+
+    private mutating func told(
+        _ kind: LiveUpdate.Kind, of id: TrackableID, _ payload: [UInt8]?, at wall: UnixTime
+    ) -> LiveUpdate {
+        let event = self.next(at: wall)
+        return self.keep(
+            LiveUpdate(
+                id: event, trackable: id, kind: kind, place: self.places[id], placeBefore: self.places[id],
+                location: nil, isLate: false, frame: LiveFrame.event(kind, of: id, payload, as: event)))
+    }
+
+    /// The time never goes back, whatever the clock does.
+    private mutating func next(at wall: UnixTime) -> LiveEventID {
+        self.lastTime = max(self.lastTime, wall)
+        return LiveEventID(epoch: self.epoch, number: self.number + 1, time: self.lastTime)
+    }
+
+    private mutating func keep(_ update: LiveUpdate) -> LiveUpdate {
+        self.number = update.id.number
+        self.ring.append(update)
+        if update.kind.isReplaced, !update.isLate { self.latest[update.trackable, default: [:]][update.kind] = update }
+        return update
+    }
+}

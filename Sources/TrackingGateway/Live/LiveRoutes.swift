@@ -1,0 +1,140 @@
+import HTTPTypes
+package import Hummingbird
+import NIOCore
+import ServiceLifecycle
+import TrackingCore
+package import TrackingSubscriber
+
+/// The live stream, and what its readers ask of publishers:
+/// `GET /api/v1/live`, `POST` and `DELETE /api/v1/trackables/{id}/resolution`.
+package struct LiveRoutes: Sendable {
+    private let hub: LiveHub
+    private let recorded: RecordedPoints?
+
+    /// Makes the routes.
+    ///
+    /// - Parameter recorded: Reads the history, for streams that broke off for longer than the hub remembers.
+    package init(hub: LiveHub, recorded: RecordedPoints? = nil) {
+        self.hub = hub
+        self.recorded = recorded
+    }
+
+    /// Adds them.
+    package func add(to router: Router<GatewayRequestContext>) {
+        router.get("api/v1/live") { request, context in try self.live(request, context) }
+        router.post("api/v1/trackables/:id/resolution") { request, context in
+            let resolution = try await Self.resolution(request)
+            return try self.ask(resolution, request, context)
+        }
+        router.delete("api/v1/trackables/:id/resolution") { request, context in
+            try self.ask(nil, request, context)
+        }
+    }
+
+    // MARK: - The stream
+
+    private func live(_ request: Request, _ context: GatewayRequestContext) throws -> Response {
+        let caller = try Self.caller(context)
+        let query = try LiveQuery(request.uri.query.map { $0[...] } ?? "")
+        let selection = LiveSelection(query.wanted, reads: caller.reads, span: caller.span)
+        if case .these(let ids) = query.wanted, let id = ids.first(where: { !caller.reads.contains($0) }) {
+            throw Problem(.forbidden, "The token does not let its holder read '\(id)'.")
+        }
+        let last = request.headers[.lastEventID].flatMap { LiveEventID($0) } ?? query.last
+        let channel = context.channel
+        guard
+            let (stream, opening) = self.hub.open(
+                selection, for: caller, after: last, cut: { channel.close(promise: nil) })
+        else {
+            throw Problem(.serviceUnavailable, "Too many live streams: try again later.", headers: [.retryAfter: "10"])
+        }
+        let frames = LiveFrames(
+            stream: stream, opening: opening, trackables: selection.named ?? self.hub.trackables,
+            recorded: self.recorded)
+        let (hub, body) = (self.hub, request.body)
+        return Response(
+            status: .ok, headers: Self.headers,
+            body: ResponseBody { writer in
+                // However it ends, nothing is left of it.
+                defer { hub.close(stream) }
+                try await body.consumeWithInboundCloseHandler { _ in
+                    try await withGracefulShutdownHandler {
+                        try await writer.write(frames)
+                    } onGracefulShutdown: {
+                        stream.end(.shutdown)
+                    }
+                } onInboundClosed: {
+                    stream.end(.closed)
+                }
+                try await writer.finish(nil)
+            })
+    }
+
+    private static let headers: HTTPFields = [
+        .contentType: "text/event-stream", .cacheControl: "no-store", .accelBuffering: "no",
+    ]
+
+    // MARK: - Requests
+
+    private func ask(
+        _ resolution: Resolution?, _ request: Request, _ context: GatewayRequestContext
+    ) throws -> Response {
+        let caller = try Self.caller(context)
+        guard let text = context.parameters.get("id")?[...].percentDecoded else {
+            throw Problem(.badRequest, "The trackable's id is not percent-encoded UTF-8.")
+        }
+        let id = try TrackableID(text)
+        guard caller.reads.contains(id) else {
+            throw Problem(.forbidden, "The token does not let its holder read '\(id)'.")
+        }
+        guard let stream = request.uri.queryParameters["stream"].flatMap({ LiveStreamID(String($0)) }) else {
+            throw Problem(.badRequest, "Name the live stream that asks, as ?stream=ID; its event 'hello' tells the id.")
+        }
+        do throws(LiveHub.RequestRefusal) {
+            try self.hub.ask(resolution, for: id, by: stream, of: caller)
+        } catch {
+            throw Problem(error)
+        }
+        return Response(status: .noContent)
+    }
+
+    private static func resolution(_ request: Request) async throws -> Resolution {
+        let body = try await request.body.collect(upTo: 4096)
+        let value = try JSONValue(json: body.readableBytesView)
+        guard let accuracy = value["accuracy"]?.text.flatMap({ Resolution.Accuracy(rawValue: $0) }),
+            let interval = value["desiredInterval"]?.number, (0...1e11).contains(interval),
+            let displacement = value["minimumDisplacement"]?.number
+        else {
+            throw Problem(
+                .badRequest,
+                "A resolution has accuracy (MINIMUM, LOW, BALANCED, HIGH or MAXIMUM), desiredInterval (ms) and minimumDisplacement (m)."
+            )
+        }
+        return try Resolution(
+            accuracy: accuracy, desiredInterval: .milliseconds(Int64(interval)),
+            minimumDisplacement: Meters(displacement))
+    }
+
+    private static func caller(_ context: GatewayRequestContext) throws(Problem) -> Caller {
+        guard let caller = context.caller else { throw .unauthorized }
+        return caller
+    }
+}
+
+extension Problem {
+    fileprivate init(_ refusal: LiveHub.RequestRefusal) {
+        switch refusal {
+        case .noStream: self.init(.conflict, "That live stream does not live, or is not the caller's: open one first.")
+        case .unknownTrackable: self.init(.notFound, "Nothing has been heard of this trackable.")
+        case .tooMany:
+            self.init(.tooManyRequests, "A live stream asks for at most \(RequestPool.maximumTrackables) trackables.")
+        }
+    }
+}
+
+extension HTTPField.Name {
+    /// What a reader of server-sent events has.
+    fileprivate static var lastEventID: Self { Self("Last-Event-ID")! }  // a token, as names are
+    /// Keeps nginx from buffering a stream.
+    fileprivate static var accelBuffering: Self { Self("X-Accel-Buffering")! }  // a token, as names are
+}

@@ -1,0 +1,74 @@
+import NIOCore
+package import TrackingCore
+import TrackingSubscriber
+
+/// What one live stream is about.
+package struct LiveSelection: Hashable, Sendable {
+    /// What was asked for.
+    package enum Wanted: Hashable, Sendable {
+        /// Everything that may be read.
+        case everything
+        /// These trackables.
+        case these(Set<TrackableID>)
+        /// Whatever is inside, and whatever leaves it, once.
+        case box(GeoBox)
+    }
+
+    /// What was asked for.
+    package var wanted: Wanted
+    /// What may be read.
+    package var reads: TrackableScope
+    /// A share link's span: no position from before or after is told, and nothing that tells of another time.
+    package var span: Range<UnixTime>?
+
+    /// Makes a selection.
+    package init(_ wanted: Wanted, reads: TrackableScope, span: Range<UnixTime>? = nil) {
+        self.wanted = wanted
+        self.reads = reads
+        self.span = span
+    }
+
+    /// The trackables that it names; `nil` where it is open.
+    var named: Set<TrackableID>? {
+        switch (self.wanted, self.reads) {
+        case (.these(let ids), _): ids.filter { self.reads.contains($0) }
+        case (.everything, .only(let ids)): ids
+        case (.everything, .all), (.box, _): nil
+        }
+    }
+
+    /// Whether an update is told.
+    func wants(_ update: LiveUpdate) -> Bool {
+        guard self.reads.contains(update.trackable), self.isInSpan(update) else { return false }
+        switch self.wanted {
+        case .everything: return true
+        case .these(let ids): return ids.contains(update.trackable)
+        case .box(let box):
+            return [update.place, update.placeBefore].contains { place in place.map(box.contains) ?? false }
+        }
+    }
+
+    /// Whether a recorded point is told.
+    func wants(_ point: Location) -> Bool {
+        if let span = self.span, !span.contains(point.time) { return false }
+        if case .box(let box) = self.wanted { return box.contains(point.coordinate) }
+        return true
+    }
+
+    /// An update as it goes out: within a span without what was skipped, which may be from before.
+    func frame(of update: LiveUpdate) -> ByteBuffer {
+        guard self.span != nil, let location = update.location else { return update.frame }
+        let bare = ReceivedUpdate(
+            update: LocationUpdate(location: location), skipped: [], isLate: update.isLate, isRetained: false)
+        return LiveFrame.position(bare, of: update.trackable, as: update.id) ?? update.frame
+    }
+
+    private func isInSpan(_ update: LiveUpdate) -> Bool {
+        guard let span = self.span else { return true }
+        switch update.kind {
+        case .position: return update.location.map { span.contains($0.time) } ?? false
+        case .state, .resolution: return true
+        case .presence, .trip, .event: return false
+        }
+    }
+}

@@ -1,0 +1,75 @@
+package import NIOCore
+package import TrackingCore
+
+/// One thing that a live stream tells, numbered, and encoded once for everyone who hears it.
+package struct LiveUpdate: Sendable, Hashable {
+    /// What it is about; the name of the server-sent event.
+    package enum Kind: String, Hashable, Sendable, CaseIterable {
+        case position, state, presence, resolution, trip, event
+
+        /// Whether a newer one of a trackable takes the place of an older one. What happened stays.
+        package var isReplaced: Bool { self != .event }
+    }
+
+    /// Its number and the moment it was told.
+    package let id: LiveEventID
+    /// Whom it is about.
+    package let trackable: TrackableID
+    /// What it is about.
+    package let kind: Kind
+    /// Where the trackable is, as far as that was told.
+    package let place: Coordinate?
+    /// Where it was before this; the same as `place` for everything but a new position.
+    package let placeBefore: Coordinate?
+    /// A position's fix, without what was skipped before it.
+    package let location: Location?
+    /// Whether a newer position was told before: it is history, never the current position.
+    package let isLate: Bool
+    /// The whole event, as it goes out.
+    package let frame: ByteBuffer
+
+    /// What it tells, without the trackable's id; `nil` where it tells that something is cleared.
+    var payload: JSONValue? {
+        let lines = self.frame.readableBytesView.split(separator: UInt8(ascii: "\n"))
+        let data = lines.first { $0.starts(with: "data: ".utf8) }?.dropFirst("data: ".utf8.count)
+        var members = data.flatMap { try? JSONValue(json: $0) }?.object ?? [:]
+        members["trackable"] = nil
+        return members.isEmpty ? nil : .object(members)
+    }
+}
+
+/// The id of an event of a live stream: unique over restarts of the gateway, and it tells since when to look in the history.
+///
+/// As text `<epoch>-<number>-<milliseconds>`, the epoch in sixteen hexadecimal digits.
+package struct LiveEventID: Hashable, Sendable, CustomStringConvertible {
+    /// One life of the gateway; random.
+    package var epoch: UInt64
+    /// Counts what this gateway told, from 1; 0 is before all of it.
+    package var number: UInt64
+    /// When it was told, on the gateway's clock, to the millisecond.
+    package var time: UnixTime
+
+    /// Makes an id.
+    package init(epoch: UInt64, number: UInt64, time: UnixTime) {
+        self.epoch = epoch
+        self.number = number
+        self.time = time
+    }
+
+    /// Reads an id; `nil` when it is none of ours.
+    package init?(_ text: some StringProtocol) {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard text.utf8.count <= 64, parts.count == 3, let epoch = UInt64(parts[0], radix: 16),
+            let number = UInt64(parts[1]), let milliseconds = UInt64(parts[2]),
+            milliseconds <= WireLimits.maximumInteger
+        else { return nil }
+        self.init(epoch: epoch, number: number, time: UnixTime(Double(milliseconds) / 1000))
+    }
+
+    /// As text.
+    package var description: String {
+        let digits = String(self.epoch, radix: 16)
+        let zeros = String(repeating: "0", count: 16 - digits.count)
+        return "\(zeros)\(digits)-\(self.number)-\(UInt64(max(0, self.time.seconds) * 1000))"
+    }
+}

@@ -1,0 +1,154 @@
+// The live stream, and what this page asks of publishers while it is looked at.
+
+import { ask, withToken } from "./session.js";
+
+const KINDS = ["position", "state", "presence", "resolution", "trip", "event"];
+/** After a longer pause the page begins anew instead of catching up. */
+const LONG_PAUSE = 300000;
+
+/** Follows the stream while `start` and not `stop` was called last, over whatever happens to the connection. */
+export class Live {
+  /** @param handlers `event(kind, data)`, `opened(isFresh)`, `lost()`, `ended(reason)`, `refused()` */
+  constructor(handlers) {
+    this.handlers = handlers;
+    this.requests = new Requests();
+    this.lastId = undefined;
+    this.stoppedAt = 0;
+    this.wait = 1000;
+  }
+
+  start() {
+    if (this.source) return;
+    if (this.stoppedAt && Date.now() - this.stoppedAt > LONG_PAUSE) this.lastId = undefined;
+    const resume = this.lastId ? `?lastEventId=${encodeURIComponent(this.lastId)}` : "";
+    const isFresh = !this.lastId;
+    const source = new EventSource(withToken(`/api/v1/live${resume}`));
+    this.source = source;
+    source.addEventListener("hello", (event) => {
+      this.wait = 1000;
+      this.requests.opened(JSON.parse(event.data).stream);
+      this.handlers.opened(JSON.parse(event.data), isFresh);
+    });
+    for (const kind of KINDS) {
+      source.addEventListener(kind, (event) => {
+        if (event.lastEventId) this.lastId = event.lastEventId;
+        const data = JSON.parse(event.data);
+        this.handlers.event(kind, data);
+        this.requests.heard(data.trackable);
+      });
+    }
+    source.addEventListener("reset", () => this.handlers.reset?.());
+    source.addEventListener("end", (event) => {
+      const { reason } = JSON.parse(event.data);
+      this.close();
+      if (reason === "expired") this.handlers.ended(reason);
+      else this.again();
+    });
+    source.onerror = () => {
+      this.requests.lost();
+      this.handlers.lost();
+      // The browser tries again by itself, unless the gateway refused.
+      if (source.readyState === EventSource.CLOSED && this.source === source) this.refused();
+    };
+  }
+
+  /** The page is hidden: nothing is heard, and nothing asked for any more. */
+  stop() {
+    this.stoppedAt = Date.now();
+    this.close();
+  }
+
+  close() {
+    clearTimeout(this.timer);
+    this.source?.close();
+    this.source = undefined;
+    this.requests.lost();
+  }
+
+  again() {
+    this.close();
+    this.handlers.lost();
+    this.timer = setTimeout(() => this.start(), this.wait);
+    this.wait = Math.min(30000, this.wait * 2);
+  }
+
+  async refused() {
+    this.close();
+    const response = await ask("/api/v1/live?trackables=_", { method: "GET", signal: AbortSignal.timeout(5000) })
+      .catch(() => undefined);
+    response?.body?.cancel();
+    if (response?.status === 401) this.handlers.refused();
+    else this.again();
+  }
+}
+
+/** Which resolutions are asked for, and those that should be: told one by one, and anew on each stream. */
+class Requests {
+  constructor() {
+    this.wanted = new Map();
+    this.asked = new Map();
+    this.unknown = new Set();
+  }
+
+  /** @param wanted from trackable to resolution; of all others none is asked for. */
+  want(wanted) {
+    this.wanted = wanted;
+    this.tell();
+  }
+
+  of(id) { return this.asked.has(id) ? this.wanted.get(id) : undefined; }
+
+  opened(stream) {
+    this.stream = stream;
+    this.asked = new Map();
+    this.unknown.clear();
+    this.tell();
+  }
+
+  lost() {
+    this.stream = undefined;
+    this.asked = new Map();
+  }
+
+  heard(id) { if (this.unknown.delete(id)) this.tell(); }
+
+  async tell() {
+    if (!this.stream || this.isTelling) return;
+    this.isTelling = true;
+    try { while (await this.tellNext()); } finally { this.isTelling = false; }
+  }
+
+  /** Tells one difference; whether there was one. */
+  async tellNext() {
+    const stream = this.stream;
+    if (!stream) return false;
+    for (const [id, resolution] of this.wanted) {
+      const text = JSON.stringify(resolution);
+      if (this.asked.get(id) === text || this.unknown.has(id)) continue;
+      const isTaken = await this.send(stream, id, { method: "POST", headers: { "Content-Type": "application/json" }, body: text });
+      if (this.stream !== stream) return true;
+      if (isTaken) this.asked.set(id, text); else this.unknown.add(id);
+      return true;
+    }
+    for (const id of this.asked.keys()) {
+      if (this.wanted.has(id)) continue;
+      this.asked.delete(id);
+      await this.send(stream, id, { method: "DELETE" });
+      return true;
+    }
+    return false;
+  }
+
+  async send(stream, id, options) {
+    const path = `/api/v1/trackables/${encodeURIComponent(id)}/resolution?stream=${encodeURIComponent(stream)}`;
+    try { return (await ask(path, options)).ok; } catch { return false; }
+  }
+}
+
+/** The resolution that looking at this zoom is worth. */
+export function worth(zoom, isFollowed) {
+  if (zoom >= 16 || (isFollowed && zoom >= 12)) return { accuracy: "HIGH", desiredInterval: 1000, minimumDisplacement: 1 };
+  if (zoom >= 13) return { accuracy: "HIGH", desiredInterval: 2000, minimumDisplacement: 5 };
+  if (zoom >= 10) return { accuracy: "BALANCED", desiredInterval: 10000, minimumDisplacement: 50 };
+  return { accuracy: "LOW", desiredInterval: 30000, minimumDisplacement: 200 };
+}

@@ -1,0 +1,55 @@
+// Numbers and times as people read them.
+
+/** "now", "12 s", "4 min", "3 h", "2 d". */
+export function age(seconds) {
+  if (seconds < 2) return "now";
+  if (seconds < 100) return `${Math.round(seconds)} s`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 129600) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86400)} d`;
+}
+
+export const speed = (metresPerSecond) =>
+  metresPerSecond === undefined ? "" : `${Math.round(metresPerSecond * 3.6)} km/h`;
+
+export const percent = (fraction) => fraction === undefined ? "" : `${Math.round(fraction * 100)} %`;
+
+export function metres(value) {
+  if (value === undefined) return "";
+  if (value < 1000) return `${Math.round(value)} m`;
+  return `${(value / 1000).toFixed(value < 100000 ? 1 : 0)} km`;
+}
+
+export function interval(milliseconds) {
+  if (milliseconds < 1000) return `${milliseconds} ms`;
+  if (milliseconds < 120000) return `${milliseconds / 1000} s`;
+  return `${Math.round(milliseconds / 60000)} min`;
+}
+
+export function duration(seconds) {
+  const minutes = Math.round(seconds / 60);
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} min`;
+}
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+export const timeOfDay = (seconds) => clock.format(new Date(seconds * 1000));
+export const moment = (seconds) => day.format(new Date(seconds * 1000));
+
+const WORDS = { MINIMUM: "minimum", LOW: "low", BALANCED: "balanced", HIGH: "high", MAXIMUM: "maximum" };
+
+export const resolution = (r) =>
+  `${WORDS[r.accuracy] ?? r.accuracy}, every ${interval(r.desiredInterval)}${r.minimumDisplacement > 0 ? ` and ${metres(r.minimumDisplacement)}` : ""}`;
+
+/** Why this resolution is in force. */
+export function reason(inForce, asked) {
+  const reasons = [];
+  if (asked) reasons.push(`this page asks for ${resolution(asked)}`);
+  const others = inForce.subscribers - (asked ? 1 : 0);
+  if (inForce.subscribers === 0) reasons.push("nobody watches");
+  else if (others > 0) reasons.push(`${others} ${asked ? "other " : ""}watcher${others === 1 ? "" : "s"}`);
+  if (inForce.near) reasons.push("near its destination");
+  if (inForce.lowBattery) reasons.push("battery low: less often");
+  return reasons.join("; ");
+}

@@ -1,0 +1,276 @@
+public import Foundation
+import Synchronization
+
+/// A small HTTP/1.1 client for tests: one request a connection to 127.0.0.1, with nothing between the test and the bytes.
+public enum LoopbackHTTP {
+    /// What came back.
+    public struct Answer: Sendable {
+        /// The status code.
+        public var status: Int
+        /// By their names in lower case.
+        public var headers: [String: String]
+        /// The body, its chunks put together.
+        public var body: Data
+
+        /// The body as text.
+        public var text: String { String(decoding: self.body, as: UTF8.self) }
+    }
+
+    /// Asks once.
+    ///
+    /// - Throws: `TestSupportError` when nobody answers in time, or what comes is no HTTP.
+    public static func request(
+        _ method: String, _ path: String, port: Int, headers: [String: String] = [:], body: String? = nil,
+        within limit: Duration = .seconds(20)
+    ) async throws -> Answer {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(
+                    with: Result {
+                        let connection = try HTTPConnection(port: port, within: limit)
+                        try connection.send(method, path, headers, body)
+                        let (status, headers) = try connection.head()
+                        var data = Data()
+                        while let more = try connection.body() { data += more }
+                        return Answer(status: status, headers: headers, body: data)
+                    })
+            }
+        }
+    }
+}
+
+/// One event of a stream of server-sent events.
+public struct ServerSentEvent: Hashable, Sendable {
+    /// Its name; `message` where it has none.
+    public var name: String
+    /// The last id that was told up to it.
+    public var id: String
+    /// Its data.
+    public var data: String
+}
+
+/// A stream of server-sent events that a test reads, over a connection of its own.
+public final class EventStream: Sendable {
+    /// The events, in order; it ends with the connection.
+    public let events: AsyncStream<ServerSentEvent>
+    private let connection: HTTPConnection
+
+    /// Opens a stream and returns once its head has come.
+    ///
+    /// - Throws: `TestSupportError` unless the answer is 200.
+    public init(_ path: String, port: Int, headers: [String: String] = [:]) async throws {
+        let connection = try HTTPConnection(port: port, within: .seconds(60))
+        try connection.send("GET", path, headers.merging(["Accept": "text/event-stream"]) { $1 }, nil)
+        self.connection = connection
+        let (events, told) = AsyncStream.makeStream(of: ServerSentEvent.self)
+        self.events = events
+        try await withCheckedThrowingContinuation { (opened: CheckedContinuation<Void, any Error>) in
+            Thread.detachNewThread {
+                do {
+                    let (status, _) = try connection.head()
+                    guard status == 200 else {
+                        let text = String(decoding: (try? connection.body()) ?? Data(), as: UTF8.self)
+                        throw TestSupportError("the stream was answered \(status): \(text)")
+                    }
+                } catch {
+                    opened.resume(throwing: error)
+                    return told.finish()
+                }
+                opened.resume()
+                var parser = EventParser()
+                while let more = try? connection.body() {
+                    for event in parser.read(more) { told.yield(event) }
+                }
+                told.finish()
+            }
+        }
+    }
+
+    deinit { self.close() }
+
+    /// Goes away without a word.
+    public func close() { self.connection.close() }
+
+    /// The first event that is looked for, within 20 s.
+    public func first(where isIt: @escaping @Sendable (ServerSentEvent) -> Bool) async throws -> ServerSentEvent {
+        try await withThrowingTaskGroup(of: ServerSentEvent?.self) { group in
+            group.addTask { await self.events.first(where: isIt) }
+            group.addTask {
+                try await Task.sleep(for: .seconds(20))
+                throw TestSupportError("the event was not told within 20 s")
+            }
+            defer { group.cancelAll() }
+            guard let event = try await group.next() ?? nil else {
+                throw TestSupportError("the stream ended before the event")
+            }
+            return event
+        }
+    }
+}
+
+/// Lines into events.
+private struct EventParser {
+    private var rest: [UInt8] = []
+    private var name = ""
+    private var id = ""
+    private var data: [String] = []
+
+    mutating func read(_ more: Data) -> [ServerSentEvent] {
+        self.rest += more
+        var events: [ServerSentEvent] = []
+        while let end = self.rest.firstIndex(of: UInt8(ascii: "\n")) {
+            let line = String(decoding: self.rest[..<end], as: UTF8.self)
+            self.rest.removeFirst(end + 1)
+            if let event = self.read(line) { events.append(event) }
+        }
+        return events
+    }
+
+    private mutating func read(_ line: String) -> ServerSentEvent? {
+        guard !line.isEmpty else {
+            defer { (self.name, self.data) = ("", []) }
+            guard !self.data.isEmpty else { return nil }
+            return ServerSentEvent(
+                name: self.name.isEmpty ? "message" : self.name, id: self.id, data: self.data.joined(separator: "\n"))
+        }
+        guard let colon = line.firstIndex(of: ":"), colon != line.startIndex else { return nil }
+        let value = line[colon...].dropFirst()
+        let text = String(value.hasPrefix(" ") ? value.dropFirst() : value)
+        switch line[..<colon] {
+        case "event": self.name = text
+        case "id": self.id = text
+        case "data": self.data.append(text)
+        default: break
+        }
+        return nil
+    }
+}
+
+/// A connection that is read with blocking calls, from one thread.
+final class HTTPConnection: Sendable {
+    private struct State {
+        var buffer = Data()
+        var isChunked = false
+        var left: Int?
+        var isOver = false
+    }
+
+    private let descriptor: Int32
+    private let state = Mutex(State())
+    private let isOpen = Mutex(true)
+
+    init(port: Int, within limit: Duration) throws {
+        self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var time = timeval(tv_sec: Int(limit.components.seconds), tv_usec: 0)
+        setsockopt(self.descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let isConnected = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(self.descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        guard isConnected else { throw TestSupportError("nobody listens on 127.0.0.1:\(port)") }
+    }
+
+    deinit { Foundation.close(self.descriptor) }
+
+    /// Whoever reads it sees its end.
+    func close() {
+        let wasOpen = self.isOpen.withLock { isOpen in
+            defer { isOpen = false }
+            return isOpen
+        }
+        if wasOpen { shutdown(self.descriptor, Int32(SHUT_RDWR)) }
+    }
+
+    func send(_ method: String, _ path: String, _ headers: [String: String], _ body: String?) throws {
+        var all = headers
+        all["Host"] = all["Host"] ?? "127.0.0.1"
+        if all["Accept"] != "text/event-stream" { all["Connection"] = "close" }
+        if let body { all["Content-Length"] = String(body.utf8.count) }
+        let text = "\(method) \(path) HTTP/1.1\r\n" + all.map { "\($0): \($1)\r\n" }.joined() + "\r\n" + (body ?? "")
+        var bytes = Array(text.utf8)[...]
+        while !bytes.isEmpty {
+            let count = bytes.withUnsafeBytes {
+                Foundation.send(self.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { throw TestSupportError("the connection was closed while asking") }
+            bytes = bytes.dropFirst(count)
+        }
+    }
+
+    /// The status and the headers.
+    func head() throws -> (Int, [String: String]) {
+        try self.state.withLock { state in
+            guard let end = try self.line(in: &state, "\r\n\r\n") else {
+                throw TestSupportError("the connection ended before an answer")
+            }
+            let lines = end.components(separatedBy: "\r\n")
+            guard let status = lines[0].split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else {
+                throw TestSupportError("this is no HTTP: \(lines[0])")
+            }
+            var headers: [String: String] = [:]
+            for line in lines.dropFirst() {
+                guard let colon = line.firstIndex(of: ":") else { continue }
+                headers[line[..<colon].lowercased()] = line[colon...].dropFirst().trimmingCharacters(in: .whitespaces)
+            }
+            state.isChunked = headers["transfer-encoding"]?.lowercased() == "chunked"
+            state.left = headers["content-length"].flatMap { Int($0) }
+            state.isOver = status == 204 || status == 304 || state.left == 0
+            return (status, headers)
+        }
+    }
+
+    /// The next part of the body; `nil` at its end.
+    func body() throws -> Data? {
+        try self.state.withLock { state in
+            guard !state.isOver else { return nil }
+            if state.isChunked { return try self.chunk(in: &state) }
+            if state.buffer.isEmpty, try !self.receive(into: &state) {
+                guard state.left ?? 0 == 0 else { throw TestSupportError("the answer broke off") }
+                return nil
+            }
+            let part = state.buffer.prefix(state.left ?? .max)
+            state.buffer.removeFirst(part.count)
+            state.left = state.left.map { $0 - part.count }
+            state.isOver = state.left == 0
+            return Data(part)
+        }
+    }
+
+    private func chunk(in state: inout State) throws -> Data? {
+        guard let text = try self.line(in: &state, "\r\n") else { return nil }
+        guard let count = Int(text, radix: 16) else { throw TestSupportError("this is no chunk: \(text)") }
+        while state.buffer.count < count + 2 {
+            guard try self.receive(into: &state) else { throw TestSupportError("the answer broke off") }
+        }
+        let part = Data(state.buffer.prefix(count))
+        state.buffer.removeFirst(count + 2)
+        state.isOver = count == 0
+        return count == 0 ? nil : part
+    }
+
+    /// What comes before a mark; `nil` where the connection ended.
+    private func line(in state: inout State, _ mark: String) throws -> String? {
+        while true {
+            if let range = state.buffer.range(of: Data(mark.utf8)) {
+                let text = String(decoding: state.buffer[..<range.lowerBound], as: UTF8.self)
+                state.buffer.removeSubrange(..<range.upperBound)
+                return text
+            }
+            guard try self.receive(into: &state) else { return nil }
+        }
+    }
+
+    private func receive(into state: inout State) throws -> Bool {
+        var bytes = [UInt8](repeating: 0, count: 65_536)
+        let count = recv(self.descriptor, &bytes, bytes.count, 0)
+        guard count >= 0 else { throw TestSupportError("nothing came in time: \(String(cString: strerror(errno)))") }
+        // A fresh one: what was cut off in front keeps its indices otherwise.
+        state.buffer = Data(state.buffer) + bytes[..<count]
+        return count > 0
+    }
+}

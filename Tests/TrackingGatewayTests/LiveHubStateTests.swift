@@ -1,0 +1,220 @@
+import NIOCore
+import Testing
+import TrackingCore
+import TrackingSubscriber
+
+@testable import TrackingGateway
+
+/// What a live stream opens with, and what it resumes from.
+@Suite struct LiveHubStateTests {
+    private let van: TrackableID
+    private let bike: TrackableID
+    private var state = LiveHubState(epoch: 7, count: 4)
+    private let all = LiveSelection(.everything, reads: .all)
+
+    init() throws {
+        self.van = try TrackableID("van")
+        self.bike = try TrackableID("bike")
+    }
+
+    private mutating func tell(_ event: SubscriberEvent, at time: Double = 1000) throws -> LiveUpdate {
+        let update = self.state.happened(event, at: UnixTime(time))
+        return try #require(update)
+    }
+
+    private func id(_ number: UInt64, epoch: UInt64 = 7, at time: Double = 1000) -> LiveEventID {
+        LiveEventID(epoch: epoch, number: number, time: UnixTime(time))
+    }
+
+    @Test mutating func anEventIsTheProtocolsPayloadWithItsTrackable() throws {
+        let told = try self.tell(try Told.location(self.van, 3, skipped: [1, 2]), at: 1000.5)
+        #expect(
+            told.text == """
+                id: 0000000000000007-1-1000500
+                event: position
+                data: {"trackable":"van","location":{"type":"Feature","geometry":{"type":"Point","coordinates":[-8,52]},\
+                "properties":{"time":3,"seq":3,"stream":"one"}},"skippedLocations":[{"type":"Feature","geometry":\
+                {"type":"Point","coordinates":[-8,52]},"properties":{"time":1}},{"type":"Feature","geometry":{"type":"Point",\
+                "coordinates":[-8,52]},"properties":{"time":2}}],"intermediateLocations":[],"type":"ACTUAL"}\n\n
+                """)
+        let state = try self.tell(.state(self.van, .online, nil))
+        #expect(state.text.hasSuffix("event: state\ndata: {\"trackable\":\"van\",\"state\":\"ONLINE\"}\n\n"))
+        let cleared = try self.tell(.resolution(self.van, nil))
+        #expect(cleared.text.hasSuffix("event: resolution\ndata: {\"trackable\":\"van\"}\n\n"))
+    }
+
+    @Test mutating func anIdIsQuotedInNamesThatNeedIt() throws {
+        let told = try self.tell(.state(try TrackableID("a\"b"), .online, nil))
+        #expect(told.text.contains(#"{"trackable":"a\"b","state""#))
+    }
+
+    @Test mutating func aNewStreamGetsWhatIsKnownInTheOrderItWasTold() throws {
+        _ = try self.tell(.state(self.van, .online, nil))
+        _ = try self.tell(try Told.location(self.van, 1))
+        _ = try self.tell(try Told.location(self.bike, 1))
+        _ = try self.tell(try Told.location(self.van, 2))
+        _ = try self.tell(try Told.event(self.van, 3))
+        _ = try self.tell(try Told.location(self.van, 1, isLate: true))
+        #expect(
+            self.state.opening(self.all, after: nil).summary == "snapshot: van state 1, bike position 3, van position 4"
+        )
+        let only = LiveSelection(.these([self.bike]), reads: .all)
+        #expect(self.state.opening(only, after: nil).summary == "snapshot: bike position 3")
+        let readsVan = LiveSelection(.everything, reads: .only([self.van]))
+        #expect(self.state.opening(readsVan, after: nil).summary == "snapshot: van state 1, van position 4")
+    }
+
+    @Test mutating func aStreamResumesWithoutAGapWhileEverythingIsKept() throws {
+        for seq in 1...4 { _ = try self.tell(try Told.location(seq == 2 ? self.bike : self.van, UInt64(seq))) }
+        let text = { (opening: LiveHubState.Opening) in opening.summary }
+        #expect(text(self.state.opening(self.all, after: self.id(2))) == "resumed: van position 3, van position 4")
+        #expect(text(self.state.opening(self.all, after: self.id(4))) == "resumed: ")
+        let only = LiveSelection(.these([self.bike]), reads: .all)
+        #expect(text(self.state.opening(only, after: self.id(0))) == "resumed: bike position 2")
+        // One more, and the first is kept no longer.
+        _ = try self.tell(try Told.location(self.van, 5))
+        #expect(text(self.state.opening(only, after: self.id(1))) == "resumed: bike position 2")
+        #expect(
+            text(self.state.opening(only, after: self.id(0, at: 990))) == "gap since 990.0: bike position 2")
+    }
+
+    @Test mutating func anotherLifeOfTheGatewayAndANumberOfTheFutureAreGaps() throws {
+        _ = try self.tell(try Told.location(self.van, 1))
+        for last in [self.id(1, epoch: 8, at: 900), self.id(2, at: 900)] {
+            #expect(self.state.opening(self.all, after: last).summary == "gap since 900.0: van position 1")
+        }
+    }
+
+    @Test mutating func aBoxHearsWhatIsInsideAndWhatLeaves() throws {
+        let box = try #require(GeoBox(south: 50, west: -10, north: 54, east: -6))
+        let selection = LiveSelection(.box(box), reads: .all)
+        let inside = try self.tell(try Told.location(self.van, 1))
+        let leaving = try self.tell(try Told.location(self.van, 2, latitude: 55))
+        let outside = try self.tell(try Told.location(self.van, 3, latitude: 56))
+        let stateOutside = try self.tell(.state(self.van, .online, nil))
+        #expect([inside, leaving, outside, stateOutside].map { selection.wants($0) } == [true, true, false, false])
+        #expect(self.state.opening(selection, after: nil).summary == "snapshot: ")
+        _ = try self.tell(try Told.location(self.van, 4))
+        #expect(self.state.opening(selection, after: nil).summary == "snapshot: van state 4, van position 5")
+    }
+
+    @Test mutating func aShareLinkTellsNothingFromBeforeOrAfterItsSpan() throws {
+        let span = UnixTime(100)..<UnixTime(200)
+        let share = LiveSelection(.everything, reads: .only([self.van]), span: span)
+        let before = try self.tell(try Told.location(self.van, 1, time: 99))
+        let within = try self.tell(try Told.location(self.van, 2, time: 101, skipped: [98, 100]))
+        let after = try self.tell(try Told.location(self.van, 3, time: 200))
+        let event = try self.tell(try Told.event(self.van, 4))
+        let other = try self.tell(try Told.location(self.bike, 1, time: 101))
+        #expect([before, within, after, event, other].map { share.wants($0) } == [false, true, false, false, false])
+        let frame = String(buffer: share.frame(of: within))
+        #expect(frame.contains("\"time\":101") && !frame.contains("\"time\":98"))
+    }
+
+    @Test func anEventIdReadsWhatItWrites() throws {
+        let id = LiveEventID(epoch: .max, number: .max, time: UnixTime(1_793_000_000.125))
+        #expect(LiveEventID(id.description) == id)
+        for text in ["", "1-2", "x-1-1", "1--1", "1-1-9007199254740993", String(repeating: "1", count: 99)] {
+            #expect(LiveEventID(text) == nil)
+        }
+    }
+}
+
+/// What waits for a reader that does not keep up.
+@Suite struct LiveQueueTests {
+    @Test func beyondSomeOnlyTheNewestOfEachWaits() throws {
+        var state = LiveHubState(epoch: 1)
+        var queue = LiveQueue()
+        let ids = try (0..<10).map { try TrackableID("t\($0)") }
+        var last: [LiveUpdate] = []
+        for seq in 1...UInt64(LiveQueue.few * 3) {
+            let id = ids[Int(seq % 10)]
+            let told = state.happened(try Told.location(id, seq), at: UnixTime(1))
+            let update = try #require(told)
+            last = (last + [update]).suffix(10)
+            let isTaken = queue.append(update)
+            #expect(isTaken)
+            #expect(queue.count <= LiveQueue.few)
+        }
+        let taken = queue.takeAll()
+        #expect(Array(taken.suffix(10)) == last)
+        #expect(taken.map(\.id.number) == taken.map(\.id.number).sorted())
+        #expect(queue.count == 0)
+    }
+
+    @Test func whatHappenedIsNotReplacedAndTooMuchIsRefused() throws {
+        var state = LiveHubState(epoch: 1)
+        var queue = LiveQueue()
+        let van = try TrackableID("van")
+        var refused: Int?
+        for seq in 1...UInt64(LiveQueue.maximum * 2 + 2) where refused == nil {
+            let told = state.happened(try Told.event(van, seq), at: UnixTime(1))
+            let update = try #require(told)
+            if !queue.append(update) { refused = queue.count }
+        }
+        #expect(try #require(refused) > LiveQueue.maximum)
+    }
+}
+
+/// What all streams together ask for.
+@Suite struct RequestPoolTests {
+    private let van: TrackableID
+    private let one: LiveStreamID
+    private let two: LiveStreamID
+    private var pool = RequestPool()
+
+    init() throws {
+        self.van = try TrackableID("van")
+        self.one = try #require(LiveStreamID("one"))
+        self.two = try #require(LiveStreamID("two"))
+    }
+
+    private func resolution(_ seconds: Int, _ accuracy: Resolution.Accuracy = .low) throws -> Resolution {
+        try Resolution(accuracy: accuracy, desiredInterval: .seconds(seconds), minimumDisplacement: 0)
+    }
+
+    @Test mutating func theFinestOfAllIsAskedForAndOnlyWhereItChanges() throws {
+        let (slow, slower) = (try self.resolution(10), try self.resolution(20))
+        let fine = try self.resolution(5, .high)
+        let changes = [
+            self.pool.ask(slow, for: self.van, by: self.one), self.pool.ask(slower, for: self.van, by: self.two),
+            self.pool.ask(fine, for: self.van, by: self.two), self.pool.drop(self.van, by: self.two),
+            self.pool.drop(self.van, by: self.two),
+        ]
+        #expect(changes.map { $0?.resolution } == [slow, nil, fine, slow, nil])
+        let last = self.pool.ended(self.one) + self.pool.ended(self.one)
+        #expect(last == [RequestPool.Change(trackable: self.van, resolution: nil)])
+    }
+
+    @Test mutating func aStreamAsksForSoManyTrackablesAtMost() throws {
+        for number in 0..<RequestPool.maximumTrackables {
+            let id = try TrackableID("t\(number)")
+            #expect(self.pool.hasRoom(for: id, of: self.one))
+            _ = self.pool.ask(try self.resolution(1), for: id, by: self.one)
+        }
+        #expect(!self.pool.hasRoom(for: self.van, of: self.one))
+        #expect(self.pool.hasRoom(for: try TrackableID("t0"), of: self.one))
+        #expect(self.pool.hasRoom(for: self.van, of: self.two))
+        let last = self.pool.ended(self.one)
+        #expect(last.count == RequestPool.maximumTrackables)
+    }
+}
+
+/// The query of the live stream.
+@Suite struct LiveQueryTests {
+    @Test func namesAreSeparatedByCommasAsTheyStand() throws {
+        #expect(try LiveQuery("").wanted == .everything)
+        #expect(try LiveQuery("token=x&trackables=a,b%2Cc").wanted == .these([TrackableID("a"), TrackableID("b,c")]))
+        let box = try #require(GeoBox(south: 51, west: -9, north: 53, east: -7))
+        #expect(try LiveQuery("bbox=-9,51,-7,53").wanted == .box(box))
+        #expect(try LiveQuery("bbox=-9%2C51%2C-7%2C53&lastEventId=1-2-3000").last?.number == 2)
+    }
+
+    @Test(arguments: [
+        "trackables=", "trackables=a&bbox=1,2,3,4", "bbox=1,2,3", "bbox=1,2,3,x", "bbox=0,10,0,5", "trackables=%zz",
+        "trackables=" + String(repeating: "a,", count: 1_001), "trackables=" + String(repeating: "a", count: 200),
+    ])
+    func whatIsWrongIsSaid(_ query: String) {
+        #expect(throws: (any Error).self) { try LiveQuery(query[...]) }
+    }
+}

@@ -1,0 +1,158 @@
+import Hummingbird
+import NIOCore
+import ServiceLifecycle
+import Synchronization
+import TestSupport
+import Testing
+import TrackingCore
+import TrackingSubscriber
+import TrackingTesting
+
+@testable import TrackingGateway
+
+/// The live stream over HTTP, with a subscriber on the broker in memory and a publisher that a test plays.
+@Suite(.timeLimit(.minutes(1))) struct LiveRoutesTests {
+    private let van: TrackableID
+    private let bike: TrackableID
+
+    init() throws {
+        self.van = try TrackableID("van")
+        self.bike = try TrackableID("bike")
+    }
+
+    // MARK: - What is seen
+
+    @Test func whatIsKnownComesFirstAndThenWhatHappens() async throws {
+        try await LiveScene.run { scene in
+            try scene.move(self.van, 1)
+            let first = try await scene.open()
+            #expect(try await first.first { $0.name == "position" }.data.contains("\"seq\":1"))
+            try scene.move(self.van, 2)
+            #expect(try await first.first { $0.name == "position" }.data.contains("\"seq\":2"))
+            let second = try await scene.open()
+            #expect(try await second.first { $0.name == "position" }.data.contains("\"seq\":2"))
+        }
+    }
+
+    @Test func aStreamThatBrokeOffResumesWithoutAGap() async throws {
+        try await LiveScene.run { scene in
+            try scene.move(self.van, 1)
+            let first = try await scene.open()
+            let last = try await first.first { $0.name == "position" }.id
+            first.close()
+            let other = try await scene.open()
+            for seq in 2...50 { try scene.move(self.van, UInt64(seq)) }
+            _ = try await other.first { $0.data.contains("\"seq\":50") }
+            let again = try await scene.open(headers: ["Last-Event-ID": last])
+            var seqs: [UInt64] = []
+            for await event in again.events where event.name == "position" {
+                let seq = try scene.seq(event)
+                seqs.append(seq)
+                if seq == 50 { break }
+            }
+            #expect(seqs == Array(2...50))
+        }
+    }
+
+    @Test func aGapIsFilledFromTheHistoryOrSaid() async throws {
+        let old = LiveEventID(epoch: 1, number: 9, time: UnixTime(1_000)).description
+        try await LiveScene.run { scene in
+            try scene.move(self.van, 1)
+            _ = try await scene.open().first { $0.name == "position" }
+            let stream = try await scene.open("?lastEventId=\(old)")
+            #expect(try await stream.first { $0.name != "hello" }.name == "reset")
+        }
+        let point = Location(coordinate: try #require(Coordinate(latitude: 1, longitude: 1)), time: UnixTime(1_001))
+        let asked = Mutex<[UnixTime]>([])
+        try await LiveScene.run(recorded: { _, from, _ in
+            asked.withLock { $0.append(from) }
+            return ([point], nil)
+        }) { scene in
+            try scene.move(self.van, 1)
+            _ = try await scene.open().first { $0.name == "position" }
+            let stream = try await scene.open("?lastEventId=\(old)")
+            let filled = try await stream.first { $0.name != "hello" }
+            #expect(filled.name == "position" && filled.data.contains("\"late\":true") && filled.id.isEmpty)
+            #expect(try await stream.first { $0.name == "position" }.data.contains("\"seq\":1"))
+        }
+        #expect(asked.withLock { $0 } == [UnixTime(940)])
+    }
+
+    // MARK: - Who may
+
+    @Test func nobodySeesWhatTheyMayNotRead() async throws {
+        let van = self.van
+        try await LiveScene.run { scene in
+            try scene.move(self.van, 1)
+            try scene.move(self.bike, 2)
+            _ = try await scene.open().first { $0.data.contains("bike") }
+            scene.caller.withLock { $0 = Caller(name: "half", reads: .only([van])) }
+            let stream = try await scene.open()
+            _ = try await stream.first { $0.name == "position" }
+            try scene.move(self.bike, 3)
+            try scene.move(self.van, 4)
+            let next = try await stream.first { $0.name == "position" }
+            #expect(try scene.seq(next) == 4)
+            #expect(try await scene.request("GET", "/api/v1/live?trackables=bike").status == 403)
+            #expect(try await scene.request("GET", "/api/v1/live?bbox=1").status == 400)
+            scene.caller.withLock { $0 = nil }
+            #expect(try await scene.request("GET", "/api/v1/live").status == 401)
+        }
+    }
+
+    @Test func aShareLinkEndsWithItsTime() async throws {
+        let van = self.van
+        try await LiveScene.run { scene in
+            let now = scene.now
+            scene.caller.withLock {
+                $0 = Caller(
+                    name: "share", reads: .only([van]), span: now..<now.advanced(by: .seconds(2)))
+            }
+            try scene.move(self.van, 1, time: now.seconds - 5)
+            try scene.move(self.van, 2, time: now.seconds)
+            let stream = try await scene.open()
+            let position = try await stream.first { $0.name == "position" }
+            #expect(try scene.seq(position) == 2)
+            #expect(try await stream.first { $0.name == "end" }.data == #"{"reason":"expired"}"#)
+            for await event in stream.events { Issue.record("told after the end: \(event.name)") }
+        }
+    }
+
+    // MARK: - What is asked for
+
+    @Test func aRequestHoldsAsLongAsItsStream() async throws {
+        try await LiveScene.run { scene in
+            try scene.move(self.van, 1)
+            let (first, second) = (try await scene.open(), try await scene.open())
+            let (one, two) = (try await scene.name(first), try await scene.name(second))
+            _ = try await first.first { $0.name == "position" }
+            #expect(try await scene.ask("van", 10_000, one) == 204)
+            try await scene.isAsked(10_000)
+            #expect(scene.isPresent)
+            #expect(try await scene.ask("van", 1_000, two) == 204)
+            try await scene.isAsked(1_000)
+            second.close()
+            try await scene.isAsked(10_000)
+            #expect(try await scene.request("DELETE", "/api/v1/trackables/van/resolution?stream=\(one)").status == 204)
+            try await scene.isAsked(nil)
+            #expect(!scene.isPresent)
+        }
+    }
+
+    @Test func aRequestIsRefusedWithItsReason() async throws {
+        let van = self.van
+        try await LiveScene.run { scene in
+            try scene.move(self.van, 1)
+            let stream = try await scene.open()
+            let name = try await scene.name(stream)
+            _ = try await stream.first { $0.name == "position" }
+            #expect(try await scene.ask("van", 1_000, "nobody") == 409)
+            #expect(try await scene.ask("ghost", 1_000, name) == 404)
+            #expect(try await scene.ask("van", -1, name) == 400)
+            #expect(try await scene.ask("va%zz", 1, name) == 400)
+            scene.caller.withLock { $0 = Caller(name: "other", reads: .only([van])) }
+            #expect(try await scene.ask("van", 1_000, name) == 409)
+            #expect(try await scene.ask("bike", 1_000, name) == 403)
+        }
+    }
+}
