@@ -15,7 +15,7 @@ public struct Gateway: Service {
     private let configuration: GatewayConfiguration
     private let access: AccessStore
     private let history: (any HistoryStore)?
-    private let live: LiveState
+    private let live: LiveState?
     private let metrics: PrometheusRegistry
     private let logger: Logger
     private var services: [any Service] = []
@@ -32,12 +32,12 @@ public struct Gateway: Service {
         configuration: GatewayConfiguration, history: (any HistoryStore)? = nil,
         metrics: PrometheusRegistry = PrometheusRegistry(), logger: Logger = Logger(label: "godwit.gateway")
     ) throws(TrackingError) {
-        try self.init(configuration: configuration, history: history, live: .none, metrics: metrics, logger: logger)
+        try self.init(configuration: configuration, history: history, live: nil, metrics: metrics, logger: logger)
     }
 
     /// Makes one that knows what is now, too.
     package init(
-        configuration: GatewayConfiguration, history: (any HistoryStore)? = nil, live: LiveState,
+        configuration: GatewayConfiguration, history: (any HistoryStore)? = nil, live: LiveState?,
         metrics: PrometheusRegistry = PrometheusRegistry(), logger: Logger = Logger(label: "godwit.gateway")
     ) throws(TrackingError) {
         self.configuration = configuration
@@ -93,10 +93,8 @@ public struct Gateway: Service {
     }
 
     private var checks: [HealthRoutes.Check] {
-        var checks = [
-            HealthRoutes.Check("broker") { self.live.isConnected() },
-            HealthRoutes.Check("database") { (try? await self.access.grants(.share)) != nil },
-        ]
+        var checks = [HealthRoutes.Check("database") { (try? await self.access.grants(.share)) != nil }]
+        if let live = self.live { checks.append(HealthRoutes.Check("broker") { live.isConnected() }) }
         if let history = self.history {
             checks.append(
                 HealthRoutes.Check("history") { (try? await history.trackables(after: nil, limit: 1)) != nil })
@@ -111,7 +109,7 @@ public struct Gateway: Service {
         router.add(middleware: AccessMiddleware(store: self.access, configuration: self.configuration))
         HealthRoutes(checks: self.checks, metrics: self.metrics).add(to: router)
         SessionRoutes(store: self.access, configuration: self.configuration).add(to: router)
-        APIRoutes(history: self.history, live: self.live).add(to: router)
+        APIRoutes(history: self.history, live: self.live ?? .none).add(to: router)
         self.liveRoutes?.add(to: router)
         PageRoutes(leaflet: self.configuration.leaflet, tiles: self.tiles).add(to: router)
         return router

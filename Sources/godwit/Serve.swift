@@ -75,7 +75,6 @@ struct Serve: AsyncParsableCommand {
         guard (1024...1_073_741_824).contains(self.maxBody) else {
             throw ValidationError("--max-body is 1024 to 1073741824 bytes, not \(self.maxBody)")
         }
-        if self.tiles != nil, self.mbtiles != nil { throw ValidationError("give --tiles or --mbtiles, not both") }
         do throws(TrackingError) { _ = try self.tiles.map(TileURL.init) } catch { throw ValidationError(error.message) }
         for origin in self.cors where try GatewayURL.checked(origin) != origin {
             throw ValidationError("an origin has no slash at its end: '\(origin.prefix(80))'")
@@ -121,6 +120,9 @@ struct Serve: AsyncParsableCommand {
         configuration.requestsPerSecond = self.rateLimit
         configuration.maximumBodyBytes = self.maxBody
         configuration.leaflet = self.leaflet
+        guard self.tiles == nil || self.mbtiles == nil else {
+            throw TrackingError(.invalidConfiguration, "give --tiles or --mbtiles, not both")
+        }
         if let tiles = self.tiles { configuration.tiles = .server(try TileURL(tiles)) }
         if let path = self.mbtiles { configuration.tiles = .file(path: path) }
         return configuration

@@ -52,12 +52,20 @@ import Testing
     /// The sections of the page that have the options of a command.
     private static let broker = "Both programs"
     private static let history = "Commands on the history"
+    private static let gateway = "Commands on the gateway"
 
     @Test(arguments: [
         ("godwit-agent", "run", [Self.broker, "`godwit-agent run`"]),
         ("godwit", "watch", [Self.broker, "`godwit watch ID…`"]),
         ("godwit", "send", [Self.broker, "`godwit send COMMAND ID…`"]),
         ("godwit", "record", [Self.broker, Self.history, "`godwit record`"]),
+        ("godwit", "serve", [Self.broker, Self.history, "`godwit serve`"]),
+        ("godwit", "token create", [Self.gateway, "`godwit token create`"]),
+        ("godwit", "token list", [Self.gateway, "`godwit token list`"]),
+        ("godwit", "token revoke", [Self.gateway]),
+        ("godwit", "share create", [Self.gateway, "`godwit share ID`"]),
+        ("godwit", "share list", [Self.gateway, "`godwit share list`"]),
+        ("godwit", "share revoke", [Self.gateway]),
         ("godwit", "history", [Self.history, "`godwit history ID`"]),
         ("godwit", "last", [Self.history, "`godwit last [ID…]`"]),
         ("godwit", "trackables", [Self.history, "`godwit trackables`"]),
@@ -71,7 +79,7 @@ import Testing
     func everyOptionIsOnThePageWithItsVariableKeyAndDefault(
         program: String, subcommand: String, headings: [String]
     ) async throws {
-        let options = try await Self.help(program, subcommand)
+        let options = try await Self.help(program, subcommand.split(separator: " ").map(String.init))
         let rows = try headings.map(Self.rows).reduce(into: [:]) { $0.merge($1) { first, _ in first } }
         #expect(Set(options.map(\.name)) == Set(rows.keys))
         for option in options {

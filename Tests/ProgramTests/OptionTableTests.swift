@@ -85,8 +85,35 @@ import Testing
         Self.broker + [
             ("store", "postgres://me@db.example.org/tracks"), ("name", "keeper"), ("intake-user", "keeper-in"),
             ("intake-cert", "/etc/in.crt"), ("intake-key", "/etc/in.key"), ("share", "team"), ("keep", "90d"),
-            ("receive-maximum", "100"),
+            ("receive-maximum", "100"), ("listen", "127.0.0.1:0"),
         ])
+
+    private static let state: [(String, String?)] = [("state", "/var/lib/godwit")]
+
+    /// The gateway and the commands on it.
+    static let gateway: [HistoryCase] = [
+        HistoryCase(
+            Serve.self, ["serve"],
+            Self.broker + Self.place + Self.state + [
+                ("listen", "[::1]:0"), ("url", "https://tracks.example.org"), ("cors", "https://shop.example.org"),
+                ("rate-limit", "5"), ("max-body", "2048"), ("no-store", nil),
+                ("leaflet", "/srv/leaflet"), ("tiles", "https://t.example.org/{z}/{x}/{y}.png"),
+                ("mbtiles", "/srv/ireland.mbtiles"), ("acknowledge-by", "keeper"),
+            ]),
+        HistoryCase(
+            Token.Create.self, ["token", "create", "--name", "phone", "--publish", "van"],
+            Self.state + [
+                ("name", "desk"), ("publish", "bus"), ("read", "bus"), ("read-all", nil), ("admin", nil),
+                ("expires", "90d"),
+            ]),
+        HistoryCase(Token.List.self, ["token", "list"], Self.state + [("format", "json")]),
+        HistoryCase(Token.Revoke.self, ["token", "revoke", "phone"], Self.state),
+        HistoryCase(
+            Share.Create.self, ["share", "create", "van", "--for", "2h"],
+            Self.state + [("for", "3h"), ("url", "https://tracks.example.org")]),
+        HistoryCase(Share.List.self, ["share", "list"], Self.state + [("format", "json")]),
+        HistoryCase(Share.Revoke.self, ["share", "revoke", "3"], Self.state),
+    ]
 
     struct HistoryCase: Sendable, CustomTestStringConvertible {
         let command: any ParsableCommand.Type
@@ -107,7 +134,7 @@ import Testing
         let tables = [
             (Self.run, Run.self as any ParsableCommand.Type), (Self.watch, Watch.self), (Self.record, Record.self),
         ]
-        for (rows, command) in tables + Self.history.map({ ($0.rows, $0.command) }) {
+        for (rows, command) in tables + (Self.history + Self.gateway).map({ ($0.rows, $0.command) }) {
             let options = try LayeredArguments.options(of: command).map(\.name).filter { $0 != "config" }
             #expect(Set(rows.map(\.option)) == Set(options))
         }
@@ -126,7 +153,8 @@ import Testing
         try self.compare(row, ["record"], Godwit.self)
     }
 
-    @Test(arguments: OptionTableTests.history) func anOptionOnTheHistoryIsTheSameInAllThreePlaces(
+    @Test(arguments: OptionTableTests.history + OptionTableTests.gateway)
+    func anOptionOnTheHistoryIsTheSameInAllThreePlaces(
         table: HistoryCase
     ) throws {
         for row in table.rows {
@@ -149,7 +177,7 @@ import Testing
         let value = row.value.map { "'\($0)'" } ?? "true"
         try "\(row.option): \(value)\n".write(toFile: file, atomically: true, encoding: .utf8)
         #expect(try self.parse(base + user, ["GODWIT_CONFIG": file], root) == expected)
-        if !["trackable", "source", "all", "near", "within", "as"].contains(row.option) {
+        if !["trackable", "source", "all", "near", "within", "as", "name", "for", "publish"].contains(row.option) {
             #expect(try self.parse(base + user, [:], root) != expected)
         }
     }

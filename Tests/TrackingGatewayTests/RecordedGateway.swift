@@ -10,12 +10,12 @@ import TrackingStore
 final class RecordedGateway: Sendable {
     let gateway: TestGateway
     let history: SQLiteHistoryStore
-    private let live: LiveState
+    private let live: LiveState?
 
     static let start = UnixTime(1_790_000_000)
 
     /// - Parameter counts: How many points each trackable has: one a second, northward by about a metre.
-    init(_ counts: [String: Int], live: LiveState = .none) async throws {
+    init(_ counts: [String: Int], live: LiveState? = nil) async throws {
         self.gateway = try TestGateway()
         self.history = try SQLiteHistoryStore(path: self.gateway.folder.appending(path: "history.sqlite").path())
         self.live = live

@@ -29,7 +29,7 @@ final class TestGateway: Sendable {
 
     /// Asks the gateway's routes, without a socket between.
     func test(
-        history: (any HistoryStore)? = nil, live: LiveState = .none,
+        history: (any HistoryStore)? = nil, live: LiveState? = nil,
         _ body: @escaping @Sendable (any TestClientProtocol) async throws -> Void
     ) async throws {
         let gateway = try Gateway(configuration: self.configuration, history: history, live: live)

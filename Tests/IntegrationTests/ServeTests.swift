@@ -1,0 +1,207 @@
+import Foundation
+import TestSupport
+import Testing
+import TrackingCore
+import TrackingStore
+
+/// `godwit serve`, `godwit token` and `godwit share` as a user runs them.
+@Suite(.timeLimit(.minutes(5))) struct ServeTests {
+    /// A broker, a history, a folder that is gone with the test, and a gateway on them.
+    private final class Stage: Sendable {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-serve-\(UUID().uuidString)")
+        let broker: MosquittoProcess
+        var state: [String] { ["--state", self.folder.path()] }
+        var store: [String] { ["--store", "sqlite:\(self.folder.appending(path: "history.sqlite").path())"] }
+
+        init(points: Int = 50) async throws {
+            try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
+            self.broker = try await MosquittoProcess.start()
+            let store = try SQLiteHistoryStore(path: self.folder.appending(path: "history.sqlite").path())
+            var recording = Recording(of: try TrackableID("van 7/b"), at: UnixTime(1_790_100_000))
+            recording.points = try (1...points).map { number in
+                let place = try #require(Coordinate(latitude: 52 + Double(number) * 1e-4, longitude: -8.66))
+                var point = Location(coordinate: place, time: UnixTime(1_790_000_000 + Double(number)))
+                (point.seq, point.stream) = (UInt64(number), StreamID("one"))
+                return point
+            }
+            var batch = RecordingBatch()
+            batch.recordings = [recording]
+            _ = try await store.store(batch)
+            try await store.close()
+        }
+
+        deinit { try? FileManager.default.removeItem(at: self.folder) }
+
+        /// Starts a gateway and waits until it listens.
+        func serve(_ more: [String] = []) async throws -> (program: RunningProgram, port: Int) {
+            let program = try Programs.start(
+                "godwit", ["serve", "--broker", self.broker.url, "--listen", "127.0.0.1:0"] + self.state + more)
+            try await program.waitForLog("listening on http://127.0.0.1:")
+            let match = try #require(program.errors.firstMatch(of: #/listening on http://127\.0\.0\.1:(\d+)/#))
+            return (program, try #require(Int(match.1)))
+        }
+
+        func run(_ arguments: [String]) async throws -> Programs.Result {
+            try await Programs.run("godwit", arguments + self.state)
+        }
+
+        func token(_ arguments: [String]) async throws -> String {
+            let result = try await self.run(["token", "create"] + arguments)
+            #expect(result.code == 0, "\(result.errors)")
+            return try #require(result.lines.first)
+        }
+    }
+
+    @Test func aTokenIsMadeUsedAndRevokedWhileItServes() async throws {
+        let stage = try await Stage()
+        let (gateway, port) = try await stage.serve(stage.store)
+        let token = try await stage.token(["--name", "desk", "--read-all"])
+        let path = "/api/v1/trackables/van%207%2Fb/history?format=csv"
+        let answer = try await HTTPAnswer.of(path, port: port, headers: ["Authorization: Bearer \(token)"])
+        let command = try await Programs.run("godwit", ["history", "van 7/b", "--format", "csv"] + stage.store)
+        #expect(answer.status == 200 && answer.text == command.output && answer.text.count > 1000)
+        let list = try await stage.run(["token", "list"])
+        #expect(list.output.contains("desk") && list.output.contains("valid") && !list.output.contains(token))
+        #expect(try await stage.run(["token", "revoke", "desk"]).code == 0)
+        #expect(try await HTTPAnswer.of(path, port: port, headers: ["Authorization: Bearer \(token)"]).status == 401)
+        #expect(try await stage.run(["token", "revoke", "desk"]).code == 1)
+        gateway.terminate()
+        #expect(try await gateway.result(within: .seconds(20)).code == 0, "\(gateway.errors)")
+    }
+
+    @Test func aShareLinkIsPrintedAndDiesOnTime() async throws {
+        let stage = try await Stage()
+        let (gateway, port) = try await stage.serve(stage.store)
+        let link = try await stage.run(["share", "van 7/b", "--for", "2s", "--url", "https://tracks.example.org/"])
+        let secret = try #require(link.lines.first?.firstMatch(of: #/^https://tracks.example.org/s/(gs_.{43})$/#)).1
+        func status(_ path: String) async throws -> Int {
+            try await HTTPAnswer.of(path, port: port, headers: ["Authorization: Bearer \(secret)"]).status
+        }
+        #expect(try await status("/session") == 200)
+        // What was recorded is from before the link.
+        #expect(try await status("/api/v1/trackables/van%207%2Fb/position") == 404)
+        #expect(try await status("/api/v1/trackables/van%207%2Fb/history") == 403)
+        let deadline = ContinuousClock.now.advanced(by: .seconds(10))
+        while try await status("/session") == 200, ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        #expect(try await status("/session") == 401)
+        let list = try await stage.run(["share", "list"])
+        #expect(list.output.contains("share of van 7/b") && list.output.contains("expired"))
+        gateway.terminate()
+        _ = try await gateway.result(within: .seconds(20))
+    }
+
+    /// Whatever is presented, however, and however talkative the log is.
+    @Test func noSecretIsLogged() async throws {
+        let stage = try await Stage()
+        let (gateway, port) = try await stage.serve(stage.store + ["--log-level", "trace"])
+        let token = try await stage.token(["--name", "desk", "--read-all", "--publish", "van"])
+        let share = try #require(
+            try await stage.run(["share", "van", "--for", "2h"]).lines.first?.split(separator: "/").last)
+        var secrets = [token, String(share), "gw_wrongwrongwrongwrong", "a-password"]
+        let basic = Data("me:\(token)".utf8).base64EncodedString()
+        secrets.append(basic)
+        for header in [
+            "Bearer \(token)", "Basic \(basic)", "Bearer \(secrets[2])", "Digest a-password", "Bearer \(share)",
+        ] {
+            _ = try await HTTPAnswer.of("/session", port: port, headers: ["Authorization: \(header)"])
+        }
+        for path in ["/api/v1/positions?token=\(token)", "/s/\(share)", "/overland?token=\(secrets[2])", "/\(token)"] {
+            _ = try await HTTPAnswer.of(path, port: port)
+            _ = try await HTTPAnswer.of(path, method: "POST", port: port, body: "{\"token\":\"\(token)\"}")
+        }
+        let answer = try await HTTPAnswer.of(
+            "/session", method: "POST", port: port, headers: ["Content-Type: application/json"],
+            body: "{\"token\":\"\(token)\"}")
+        let cookie = try #require(answer.headers.compactMap { $0.firstMatch(of: #/godwit=(gc_[^;]+)/#)?.1 }.first)
+        secrets.append(String(cookie))
+        for method in ["GET", "DELETE"] {
+            _ = try await HTTPAnswer.of("/session", method: method, port: port, headers: ["Cookie: godwit=\(cookie)"])
+        }
+        _ = try await HTTPAnswer.of("/session HTTP/9 \(token)", port: port, headers: ["\(token)"])
+        gateway.terminate()
+        let log = try await gateway.result(within: .seconds(20)).errors
+        #expect(log.contains("trace"))
+        for secret in secrets { #expect(!log.contains(secret.dropFirst(3)), "\(secret) is in the log") }
+    }
+
+    @Test func aStoreThatIsNotThereIsAnErrorWhereItWasNamed() async throws {
+        let stage = try await Stage()
+        let named = try await Programs.run(
+            "godwit",
+            ["serve", "--broker", stage.broker.url, "--listen", "127.0.0.1:0", "--store", "sqlite:/nowhere/x"]
+                + stage.state)
+        #expect(named.code == 66)
+        let (gateway, port) = try await stage.serve(["--no-store"])
+        let ready = try await HTTPAnswer.of("/readyz", port: port)
+        #expect(!ready.text.contains("history") && ready.text.contains("\"database\":true"))
+        let other = try await Programs.run(
+            "godwit", ["serve", "--broker", stage.broker.url, "--listen", "127.0.0.1:\(port)"] + stage.state)
+        #expect(other.code != 0 && other.errors.contains("Error"), "\(other.errors)")
+        gateway.terminate()
+        _ = try await gateway.result(within: .seconds(20))
+    }
+
+    @Test func aRecorderTellsItsFigures() async throws {
+        let stage = try await Stage()
+        let recorder = try Programs.start(
+            "godwit",
+            ["record", "--broker", stage.broker.url, "--name", "keeper", "--listen", "127.0.0.1:0"] + stage.store)
+        try await recorder.waitForLog("listening on http://127.0.0.1:")
+        let match = try #require(recorder.errors.firstMatch(of: #/listening on http://127\.0\.0\.1:(\d+)/#))
+        let port = try #require(Int(match.1))
+        #expect(try await HTTPAnswer.of("/healthz", port: port).status == 200)
+        func wait(_ path: String, for text: String) async throws {
+            let deadline = ContinuousClock.now.advanced(by: .seconds(20))
+            var answer = try await HTTPAnswer.of(path, port: port)
+            while !answer.text.contains(text), ContinuousClock.now < deadline {
+                try await Task.sleep(for: .milliseconds(50))
+                answer = try await HTTPAnswer.of(path, port: port)
+            }
+            #expect(answer.text.contains(text), "\(answer.text)")
+        }
+        try await wait("/readyz", for: "\"ready\":true")
+        let agent = try await Programs.run(
+            "godwit-agent",
+            [
+                "run", "--trackable", "bus", "--broker", stage.broker.url, "--source", "simulate:", "--battery", "none",
+                "--acknowledge-by", "keeper", "--speed", "max", "--spool", "memory",
+            ])
+        #expect(agent.code == 0, "\(agent.errors)")
+        try await wait("/metrics", for: "godwit_recorder_withheld_messages 0")
+        let page = try await HTTPAnswer.of("/metrics", port: port).text
+        let stored = try #require(page.firstMatch(of: #/\ngodwit_recorder_stored_total (\d+)/#).flatMap { Int($0.1) })
+        #expect(stored > 100 && page.contains("godwit_recorder_connected 1"), "\(page)")
+        #expect(page.contains("# HELP godwit_recorder_stored_total "))
+        recorder.terminate()
+        #expect(try await recorder.result(within: .seconds(20)).code == 0, "\(recorder.errors)")
+    }
+
+    /// The running server keeps to what its description says: schemathesis makes up the requests.
+    @Test func theServerKeepsToItsDescription() async throws {
+        let home = ProcessInfo.processInfo.environment["HOME"] ?? ""
+        let cache = ProcessInfo.processInfo.environment["XDG_CACHE_HOME"] ?? "\(home)/.cache"
+        let tester = URL(filePath: "\(cache)/godwit/schemathesis/bin/st")
+        try #require(
+            FileManager.default.isExecutableFile(atPath: tester.path()),
+            "schemathesis is missing: scripts/setup installs it at \(tester.path())")
+        let stage = try await Stage()
+        let (gateway, port) = try await stage.serve(stage.store + ["--rate-limit", "100000"])
+        let token = try await stage.token(["--name", "desk", "--read-all"])
+        let program = try RunningProgram(
+            executable: tester,
+            arguments: [
+                "run", "http://127.0.0.1:\(port)/api/v1/openapi.json", "--header", "Authorization: Bearer \(token)",
+                "--max-examples", "40", "--phases", "examples,coverage,fuzzing", "--seed", "1", "--no-color",
+                "--checks",
+                "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,response_headers_conformance",
+                "--exclude-path", "/readyz", "--exclude-path", "/api/v1/live",  // it does not end
+            ], environment: [:], input: "/dev/null")
+        let result = try await program.result(within: .seconds(180))
+        #expect(result.code == 0, "\(result.output.suffix(6000)) \(result.errors.suffix(1000))")
+        #expect(try await HTTPAnswer.of("/healthz", port: port).status == 200)
+        gateway.terminate()
+        _ = try await gateway.result(within: .seconds(20))
+    }
+}

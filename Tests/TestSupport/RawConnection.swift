@@ -1,0 +1,124 @@
+import Foundation
+
+/// A TCP connection to 127.0.0.1, for requests that no client library would send, and for plain ones.
+public final class RawConnection: Sendable {
+    private let descriptor: Int32
+
+    /// Connects.
+    public init(port: Int) throws {
+        self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let descriptor = self.descriptor
+        let isConnected = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        guard isConnected else { throw TestSupportError("cannot connect to 127.0.0.1:\(port)") }
+        _ = fcntl(self.descriptor, F_SETFL, fcntl(self.descriptor, F_GETFL) | O_NONBLOCK)
+    }
+
+    deinit { close(self.descriptor) }
+
+    /// Sends as much as is taken at once.
+    ///
+    /// - Returns: How many bytes were taken; `nil` where the peer has closed.
+    @discardableResult public func send(_ bytes: some Collection<UInt8>) -> Int? {
+        let sent = Array(bytes).withUnsafeBytes { write(self.descriptor, $0, Int32(MSG_NOSIGNAL)) }
+        return sent >= 0 ? sent : errno == EAGAIN ? 0 : nil
+    }
+
+    private func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, _ flags: Int32) -> Int {
+        Foundation.send(descriptor, bytes.baseAddress, bytes.count, flags)
+    }
+
+    /// Sends all of a text.
+    public func sendAll(_ text: String, within limit: Duration = .seconds(10)) async throws {
+        var rest = Array(text.utf8)[...]
+        let deadline = ContinuousClock.now.advanced(by: limit)
+        while !rest.isEmpty {
+            guard let sent = self.send(rest) else { throw TestSupportError("the peer has closed") }
+            rest = rest.dropFirst(sent)
+            guard ContinuousClock.now < deadline else { throw TestSupportError("not taken in time") }
+            if sent == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        }
+    }
+
+    /// What came until the peer closed, or until `isEnough`.
+    ///
+    /// - Throws: Where neither happened in time.
+    public func read(
+        within limit: Duration = .seconds(20), until isEnough: ([UInt8]) -> Bool = { _ in false }
+    ) async throws -> [UInt8] {
+        var all: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        let deadline = ContinuousClock.now.advanced(by: limit)
+        while !isEnough(all) {
+            let count = buffer.withUnsafeMutableBytes { recv(self.descriptor, $0.baseAddress, $0.count, 0) }
+            if count > 0 {
+                all += buffer.prefix(count)
+                continue
+            }
+            if count == 0 || errno != EAGAIN { return all }
+            guard ContinuousClock.now < deadline else {
+                throw TestSupportError("the peer neither closed nor told enough within \(limit): \(all.count) bytes")
+            }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        return all
+    }
+}
+
+/// One request by HTTP/1.1 over a connection of its own, and its answer.
+public struct HTTPAnswer: Sendable {
+    /// The status; 0 where nothing came.
+    public var status: Int
+    /// The header's lines.
+    public var headers: [String]
+    /// The body, without the marks of chunks.
+    public var body: [UInt8]
+    /// The body as text.
+    public var text: String { String(decoding: self.body, as: UTF8.self) }
+
+    /// Asks.
+    ///
+    /// - Parameter headers: Lines, as `Accept: text/csv`.
+    public static func of(
+        _ path: String, method: String = "GET", port: Int, headers: [String] = [], body: String = "",
+        within limit: Duration = .seconds(30)
+    ) async throws -> HTTPAnswer {
+        let connection = try RawConnection(port: port)
+        let lines = ["\(method) \(path) HTTP/1.1", "Host: 127.0.0.1:\(port)", "Connection: close"] + headers
+        let length = body.isEmpty ? [] : ["Content-Length: \(body.utf8.count)"]
+        try await connection.sendAll((lines + length).joined(separator: "\r\n") + "\r\n\r\n" + body)
+        return HTTPAnswer(try await connection.read(within: limit))
+    }
+
+    /// Reads what came.
+    public init(_ bytes: [UInt8]) {
+        let end = bytes.firstRange(of: Array("\r\n\r\n".utf8))
+        let head = String(decoding: bytes[..<(end?.lowerBound ?? bytes.endIndex)], as: UTF8.self)
+        let lines = head.components(separatedBy: "\r\n")
+        self.status = lines.first?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        self.headers = Array(lines.dropFirst())
+        self.body = end.map { Array(bytes[$0.upperBound...]) } ?? []
+        if self.headers.contains(where: { $0.lowercased() == "transfer-encoding: chunked" }) {
+            self.body = Self.joined(self.body)
+        }
+    }
+
+    private static func joined(_ chunks: [UInt8]) -> [UInt8] {
+        var rest = chunks[...]
+        var body: [UInt8] = []
+        while let end = rest.firstRange(of: Array("\r\n".utf8)) {
+            let size = Int(String(decoding: rest[..<end.lowerBound], as: UTF8.self), radix: 16) ?? 0
+            guard size > 0 else { break }
+            body += rest[end.upperBound...].prefix(size)
+            rest = rest[end.upperBound...].dropFirst(size + 2)
+        }
+        return body
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+import TrackingCore
+import TrackingStore
+
+@testable import TrackingGateway
+
+/// Peers that send too much, too slowly, or nonsense, over real sockets.
+@Suite(.timeLimit(.minutes(2))) struct HostileTests {
+    /// Runs a gateway, and asks it something in the end: whatever was done to it, it serves.
+    private func serve(
+        history: (any HistoryStore)? = nil, _ change: (inout GatewayConfiguration) -> Void = { _ in },
+        _ body: @escaping @Sendable (Int, TestGateway) async throws -> Void
+    ) async throws {
+        let (ports, told) = AsyncStream.makeStream(of: Int.self)
+        let stage = try TestGateway {
+            $0.patience = .seconds(1)
+            $0.listening = { told.yield($0) }
+            change(&$0)
+        }
+        let gateway = try Gateway(configuration: stage.configuration, history: history)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try? await gateway.run() }
+            var iterator = ports.makeAsyncIterator()
+            let port = try #require(await iterator.next())
+            try await body(port, stage)
+            #expect(try await HTTPAnswer.of("/healthz", port: port).status == 200)
+            group.cancelAll()
+        }
+    }
+
+    @Test func aHeaderThatTricklesInIsCutOff() async throws {
+        try await self.serve { port, _ in
+            let connection = try RawConnection(port: port)
+            let start = ContinuousClock.now
+            try await connection.sendAll("GET /healthz HTTP/1.1\r\nHost: x\r\nX: ")
+            while connection.send([0x61]) != nil, start.duration(to: .now) < .seconds(10) {
+                try await Task.sleep(for: .milliseconds(100))
+            }
+            #expect(start.duration(to: .now) < .seconds(5))
+        }
+    }
+
+    @Test func aBodyThatTricklesInIsCutOff() async throws {
+        try await self.serve { port, stage in
+            let token = try await stage.token()
+            let connection = try RawConnection(port: port)
+            let start = ContinuousClock.now
+            try await connection.sendAll(
+                "POST /session HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\nContent-Length: 4000\r\n\r\n")
+            while connection.send([0x20]) != nil, start.duration(to: .now) < .seconds(10) {
+                try await Task.sleep(for: .milliseconds(100))
+            }
+            #expect(start.duration(to: .now) < .seconds(5))
+        }
+    }
+
+    @Test func aBodyWithoutAnEndIsCutOffThoughNobodyReadsIt() async throws {
+        try await self.serve { port, _ in
+            let connection = try RawConnection(port: port)
+            let start = ContinuousClock.now
+            try await connection.sendAll("POST /none HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+            let chunk = "1000\r\n" + String(repeating: "x", count: 4096) + "\r\n"
+            while connection.send(chunk.utf8) != nil, start.duration(to: .now) < .seconds(10) {
+                try await Task.sleep(for: .milliseconds(1))
+            }
+            #expect(start.duration(to: .now) < .seconds(5))
+        }
+    }
+
+    @Test func aPeerThatTakesNoAnswerIsCutOff() async throws {
+        let stage = try await RecordedGateway(["van": 100_000])
+        try await self.serve(history: stage.history) { port, gateway in
+            let token = try await gateway.token()
+            let connection = try RawConnection(port: port)
+            try await connection.sendAll(
+                "GET /api/v1/trackables/van/history HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\n\r\n")
+            // 20 MB are on offer; the sockets' buffers take some of it, and then nothing moves.
+            try await Task.sleep(for: .seconds(4))
+            let got = try await connection.read(within: .seconds(10))
+            #expect(got.count < 15_000_000)
+            let whole = try await HTTPAnswer.of(
+                "/api/v1/trackables/van/history", port: port, headers: ["Authorization: Bearer \(token)"],
+                within: .seconds(60))
+            #expect(whole.status == 200 && whole.text.hasSuffix("]}\n"))
+        }
+        withExtendedLifetime(stage) {}
+    }
+
+    @Test func headersThatAreTooLongAreRefused() async throws {
+        try await self.serve { port, _ in
+            for header in [
+                "X: " + String(repeating: "a", count: 100_000), String(repeating: "X: a\r\n", count: 10_000) + "Y: b",
+            ] {
+                let connection = try RawConnection(port: port)
+                try? await connection.sendAll("GET /healthz HTTP/1.1\r\nHost: x\r\n\(header)\r\n\r\n")
+                let answer = HTTPAnswer(try await connection.read(within: .seconds(10)))
+                #expect([0, 400, 431].contains(answer.status))
+            }
+        }
+    }
+
+    @Test func nonsenseEndsInAnAnswerOrAClosedConnection() async throws {
+        try await self.serve { port, stage in
+            let token = try await stage.token()
+            var requests = [
+                "\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "\u{0}\u{1}\u{2}\r\n\r\n",
+                "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+                "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+                "POST /session HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzzz\r\n",
+                "POST /session HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
+                "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+            ]
+            for path in [
+                "*", "http://other/healthz", "/?token=%", "/?%=%&&==", "/session?token=\(token)%0d%0aX:y",
+                "/api/v1/trackables/%F0%9F%9A%90%ED%A0%80/position", "/%", "//../..", "/api/v1/positions?bbox=%00",
+                "/api/v1/positions?bbox=nan,nan,nan,nan", "/api/v1/positions?trackables=%25",
+            ] {
+                requests.append("GET \(path) HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\n\r\n")
+            }
+            for request in requests {
+                let connection = try RawConnection(port: port)
+                try await connection.sendAll(request)
+                let answer = HTTPAnswer(
+                    try await connection.read(within: .seconds(10)) { $0.contains(0x0A) })
+                #expect(answer.status < 500, "\(request.debugDescription): \(answer.status)")
+            }
+        }
+    }
+
+    @Test func manyIdleConnectionsDisturbNobody() async throws {
+        try await self.serve { port, _ in
+            let idle = try (0..<400).map { _ in try RawConnection(port: port) }
+            #expect(try await HTTPAnswer.of("/healthz", port: port).status == 200)
+            for connection in idle { #expect(try await connection.read(within: .seconds(10)).isEmpty) }
+        }
+    }
+}
