@@ -196,7 +196,7 @@ import TrackingStore
                 "--max-examples", "40", "--phases", "examples,coverage,fuzzing", "--seed", "1", "--no-color",
                 "--checks",
                 "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,response_headers_conformance",
-                "--exclude-path", "/readyz",
+                "--exclude-path", "/readyz", "--exclude-path", "/api/v1/live",  // it does not end
             ], environment: [:], input: "/dev/null")
         let result = try await program.result(within: .seconds(180))
         #expect(result.code == 0, "\(result.output.suffix(6000)) \(result.errors.suffix(1000))")

@@ -291,7 +291,7 @@ import TrackingTesting
                 #expect(try await status("/api/v1/trackables/\(odd)/position") == .badRequest, "\(odd)")
             }
             for path in [
-                "//", "/api/v1/trackables//position", "/api/v1/%2e%2e/healthz", "/../etc/passwd", "/%2fhealthz",
+                "/api/v1/trackables//position", "/api/v1/%2e%2e/healthz", "/../etc/passwd", "/%2fhealthz",
             ] {
                 #expect(try await status(path) == .notFound, "\(path)")
             }
@@ -323,15 +323,22 @@ import TrackingTesting
     @Test func theDescriptionHasEveryRoute() async throws {
         let gateway = try TestGateway()
         let described = try await gateway.description()
-        let transport = InMemoryBroker().client(try ClientID("live"))
-        let session = try #require(SessionID("one"))
         let subscriber = AssetSubscriber(
-            configuration: SubscriberConfiguration(client: try ClientID("live"), session: session),
-            transport: transport)
+            configuration: SubscriberConfiguration(
+                client: try ClientID("gateway"), session: try #require(SessionID("mine"))),
+            transport: InMemoryBroker().client(try ClientID("gateway")))
         let routes = try Gateway(configuration: gateway.configuration, subscriber: subscriber).router().routes
-            .filter { $0.method != .head }.map { "\($0.method.rawValue.lowercased()) \($0.path)" }
-            .filter { !Self.undescribed.contains(where: $0.hasPrefix) }
+            .filter { $0.method != .head && !$0.path.isOfThePage }.map {
+                "\($0.method.rawValue.lowercased()) \($0.path)"
+            }
         #expect(Set(routes) == described)
+    }
+}
+
+extension RouterPath {
+    /// Whether it is for the map page, which is no API.
+    fileprivate var isOfThePage: Bool {
+        self.description == "/" || ["/s/", "/map/", "/leaflet/"].contains { self.description.hasPrefix($0) }
     }
 }
 
