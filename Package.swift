@@ -122,8 +122,8 @@ let package = Package(
             name: "godwit",
             dependencies: [
                 "GodwitOptions", "TrackingCore", "TrackingGateway", "TrackingHistory", "TrackingMQTT",
-                "TrackingPublisher", "TrackingRecorder", "TrackingStore", "TrackingSubscriber", argumentParser, logging,
-                lifecycle,
+                "TrackingPublisher", "TrackingRecorder", "TrackingSpool", "TrackingStore", "TrackingSubscriber",
+                argumentParser, logging, lifecycle,
             ],
             swiftSettings: settings),
 
@@ -141,7 +141,8 @@ let package = Package(
         .testTarget(
             name: "TrackingGatewayTests",
             dependencies: [
-                "TrackingCore", "TrackingGateway", "TrackingStore", "TrackingHistory", "TestSupport", grdb, httpTypes,
+                "TrackingCore", "TrackingGateway", "TrackingPublisher", "TrackingStore", "TrackingHistory",
+                "TestSupport", grdb, httpTypes,
                 hummingbird,
                 hummingbirdTesting, nioCore,
             ],
@@ -196,8 +197,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "TrackingCore", "TrackingControl", "TrackingMQTT", "TrackingPublisher", "TrackingSpool",
-                "TrackingStore",
+                "TrackingCore", "TrackingControl", "TrackingGateway", "TrackingMQTT", "TrackingPublisher",
+                "TrackingSpool", "TrackingStore",
                 "TrackingSubscriber", "TrackingTesting", "TestSupport", "godwit", "godwit-agent", "doc-examples",
                 logging,
             ],

@@ -11,6 +11,7 @@ public import TrackingCore
 ///     try await gateway.run()          // in a task or a ServiceGroup, until a graceful shutdown or cancellation
 public struct Gateway: Service {
     private let configuration: GatewayConfiguration
+    private let database: GatewayDatabase
     private let access: AccessStore
     private let logger: Logger
 
@@ -21,7 +22,8 @@ public struct Gateway: Service {
         configuration: GatewayConfiguration, logger: Logger = Logger(label: "godwit.gateway")
     ) throws(TrackingError) {
         self.configuration = configuration
-        self.access = AccessStore(try GatewayDatabase(path: configuration.database))
+        self.database = try GatewayDatabase(path: configuration.database)
+        self.access = AccessStore(self.database)
         self.logger = logger
     }
 
@@ -40,6 +42,7 @@ public struct Gateway: Service {
             configuration: ApplicationConfiguration(
                 address: .hostname(self.configuration.host, port: self.configuration.port), serverName: nil,
                 availableConnectionsDelegate: MaximumAvailableConnections(self.configuration.maximumConnections)),
+            services: [self.configuration.intake].compactMap { $0 },
             onServerRunning: { channel in
                 guard let port = channel.localAddress?.port else { return }
                 await self.configuration.listening(port)
@@ -61,6 +64,12 @@ public struct Gateway: Service {
         router.add(middleware: AccessMiddleware(store: self.access, configuration: self.configuration))
         router.get("healthz") { _, _ in "ok\n" }
         SessionRoutes(store: self.access, configuration: self.configuration).add(to: router)
+        if let intake = self.configuration.intake {
+            PhoneRoutes(
+                configuration: self.configuration.phones, quarantine: Quarantine(database: self.database),
+                take: intake.take
+            ).add(to: router)
+        }
         return router
     }
 }

@@ -12,6 +12,8 @@ public struct GatewayConfiguration: Sendable {
     public var origins: [String] = []
     /// The most bytes of a request's body, after decompression; 1 or more.
     public var maximumBodyBytes = 8_388_608
+    /// Where phones send what they recorded, and what they are told.
+    package var phones = PhoneRoutes.Configuration()
     /// How often one token may ask.
     package var rateLimit = RateLimit(burst: 1000, perSecond: 100)
     /// How often one address is told that a token is worth nothing, before it is told to wait.
@@ -20,6 +22,8 @@ public struct GatewayConfiguration: Sendable {
     package var patience = Duration.seconds(30)
     /// The most connections at once; those that are more wait to be accepted.
     public var maximumConnections = 20_000
+    /// What publishes what comes in; `nil` where nothing does.
+    public var intake: Intake?
     /// Told the port once it listens.
     public var listening: @Sendable (Int) async -> Void
 

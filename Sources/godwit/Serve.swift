@@ -39,7 +39,9 @@ struct Serve: AsyncParsableCommand {
             "The most bytes of a request's body, after decompression, 1024 to 1073741824.", valueName: "bytes"))
     var maxBody = 8_388_608
 
+    @OptionGroup var phones: PhoneOptions
     @OptionGroup var state: StateOptions
+    @OptionGroup var intake: IntakeOptions
     @OptionGroup var broker: BrokerOptions
 
     func validate() throws {
@@ -59,7 +61,7 @@ struct Serve: AsyncParsableCommand {
         try await Program.run(try Gateway(configuration: try self.configuration()))
     }
 
-    private func configuration() throws(TrackingError) -> GatewayConfiguration {
+    private func configuration() throws -> GatewayConfiguration {
         let host = self.listen.host
         var configuration = GatewayConfiguration(
             host: host, port: self.listen.port, database: try self.state.path(for: "gateway.sqlite")
@@ -70,6 +72,8 @@ struct Serve: AsyncParsableCommand {
         configuration.origins = self.cors
         configuration.requestsPerSecond = self.rateLimit
         configuration.maximumBodyBytes = self.maxBody
+        configuration.phones = try self.phones.configuration()
+        configuration.intake = try self.intake.intake(self.broker, self.state)
         return configuration
     }
 }

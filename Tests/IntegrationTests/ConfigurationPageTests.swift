@@ -58,6 +58,7 @@ import Testing
         ("godwit", "watch", [Self.broker, "`godwit watch ID…`"]),
         ("godwit", "send", [Self.broker, "`godwit send COMMAND ID…`"]),
         ("godwit", "record", [Self.broker, Self.history, "`godwit record`"]),
+        ("godwit", "serve", [Self.broker, "`godwit serve`"]),
         ("godwit", "history", [Self.history, "`godwit history ID`"]),
         ("godwit", "last", [Self.history, "`godwit last [ID…]`"]),
         ("godwit", "trackables", [Self.history, "`godwit trackables`"]),

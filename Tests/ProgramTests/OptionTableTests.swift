@@ -88,6 +88,9 @@ import Testing
             ("receive-maximum", "100"),
         ])
 
+    static let serve = Self.rows(
+        Self.broker + [("listen", "0.0.0.0:80"), ("state", "/srv/godwit"), ("acknowledge-by", "keeper")])
+
     struct HistoryCase: Sendable, CustomTestStringConvertible {
         let command: any ParsableCommand.Type
         let arguments: [String]
@@ -106,6 +109,7 @@ import Testing
     @Test func theTablesHaveEveryOption() throws {
         let tables = [
             (Self.run, Run.self as any ParsableCommand.Type), (Self.watch, Watch.self), (Self.record, Record.self),
+            (Self.serve, Serve.self),
         ]
         for (rows, command) in tables + Self.history.map({ ($0.rows, $0.command) }) {
             let options = try LayeredArguments.options(of: command).map(\.name).filter { $0 != "config" }
@@ -124,6 +128,10 @@ import Testing
 
     @Test(arguments: OptionTableTests.record) func anOptionOfRecordIsTheSameInAllThreePlaces(row: Row) throws {
         try self.compare(row, ["record"], Godwit.self)
+    }
+
+    @Test(arguments: OptionTableTests.serve) func anOptionOfServeIsTheSameInAllThreePlaces(row: Row) throws {
+        try self.compare(row, ["serve"], Godwit.self)
     }
 
     @Test(arguments: OptionTableTests.history) func anOptionOnTheHistoryIsTheSameInAllThreePlaces(
