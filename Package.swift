@@ -23,6 +23,7 @@ let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
@@ -52,6 +53,7 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0", traits: []),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.33.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
@@ -63,6 +65,11 @@ let package = Package(
 
         .systemLibrary(
             name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+
+        .systemLibrary(
+            name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
+
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
 
         .target(name: "TrackingCore", swiftSettings: settings),
         .target(name: "TrackingHistory", dependencies: ["TrackingCore"], swiftSettings: settings),
@@ -89,9 +96,8 @@ let package = Package(
             name: "TrackingGateway",
             dependencies: [
                 "TrackingCore", "TrackingHistory", "TrackingMetrics", "TrackingPublisher", "TrackingRuntime",
-                "TrackingSQLite", "TrackingStore", "TrackingSubscriber", crypto, coreMetrics, grdb, httpParts,
-                httpTypes, hummingbird, hummingbirdCore,
-                lifecycle, logging, nioCore, nioHTTP1,
+                "CSodium", "CZlib", "TrackingSQLite", "TrackingStore", "TrackingSubscriber", coreMetrics, crypto, grdb,
+                httpClient, httpParts, httpTypes, hummingbird, hummingbirdCore, lifecycle, logging, nioCore, nioHTTP1,
             ],
             resources: [.embedInCode("Page"), .embedInCode("Routes/openapi.json")], swiftSettings: settings),
         .target(name: "TrackingMetrics", dependencies: [coreMetrics], swiftSettings: settings),
@@ -116,8 +122,8 @@ let package = Package(
             name: "godwit",
             dependencies: [
                 "GodwitOptions", "TrackingCore", "TrackingGateway", "TrackingHistory", "TrackingMQTT",
-                "TrackingMetrics", "TrackingPublisher", "TrackingRecorder", "TrackingStore", "TrackingSubscriber",
-                argumentParser, coreMetrics, logging, lifecycle,
+                "TrackingMetrics", "TrackingPublisher", "TrackingRecorder", "TrackingSpool", "TrackingStore",
+                "TrackingSubscriber", argumentParser, coreMetrics, lifecycle, logging,
             ],
             swiftSettings: settings),
 
@@ -135,10 +141,9 @@ let package = Package(
         .testTarget(
             name: "TrackingGatewayTests",
             dependencies: [
-                "TrackingCore", "TrackingGateway", "TrackingHistory", "TrackingPublisher", "TrackingStore",
-                "TrackingSubscriber", "TrackingTesting", "TestSupport", grdb, httpTypes, hummingbird,
-                hummingbirdTesting,
-                lifecycle, nioCore,
+                "TestSupport", "TrackingCore", "TrackingGateway", "TrackingHistory", "TrackingPublisher",
+                "TrackingStore", "TrackingSubscriber", "TrackingTesting", crypto, grdb, httpClient, httpTypes,
+                hummingbird, hummingbirdTesting, lifecycle, nioCore,
             ],
             swiftSettings: settings),
         .testTarget(
@@ -191,8 +196,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "TrackingCore", "TrackingControl", "TrackingMQTT", "TrackingPublisher", "TrackingSpool",
-                "TrackingStore",
+                "TrackingCore", "TrackingControl", "TrackingGateway", "TrackingMQTT", "TrackingPublisher",
+                "TrackingSpool", "TrackingStore",
                 "TrackingSubscriber", "TrackingTesting", "TestSupport", "godwit", "godwit-agent", "doc-examples",
                 logging,
             ],

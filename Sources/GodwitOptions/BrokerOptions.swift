@@ -160,9 +160,13 @@ extension BrokerOptions {
 
     /// The connection of this program as a publisher or a subscriber.
     ///
+    /// - Parameter user: The user in place of the one in the address, with the same password; `nil` for that one.
     /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a password file.
-    public func transport(for member: some MemberConfiguration) throws(TrackingError) -> MQTTTransport {
-        try self.transport(MQTTConfiguration(endpoints: try self.endpoints.map(\.0), for: member))
+    public func transport(
+        for member: some MemberConfiguration, user: String? = nil
+    ) throws(TrackingError) -> MQTTTransport {
+        let base = MQTTConfiguration(endpoints: try self.endpoints.map(\.0), for: member)
+        return try MQTTTransport(configuration: self.completed(base, as: user))
     }
 
     /// The connection of this program where it is neither: nobody is told when it dies.
@@ -228,9 +232,19 @@ extension BrokerOptions {
     }
 
     private func filedPassword() throws(TrackingError) -> String? {
-        guard let path = self.passwordFile else { return nil }
+        try self.passwordFile.map { (path) throws(TrackingError) in try SecretFile.read(path, "password file") }
+    }
+}
+
+/// A file whose first line is a secret.
+public enum SecretFile {
+    /// The first line.
+    ///
+    /// - Parameter what: What the file is called where it cannot be read.
+    /// - Throws: `inputUnreadable` that names the file.
+    public static func read(_ path: String, _ what: String) throws(TrackingError) -> String {
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw TrackingError(.inputUnreadable, "the password file '\(path)' cannot be read")
+            throw TrackingError(.inputUnreadable, "the \(what) '\(path)' cannot be read")
         }
         let line = data.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
         return String(decoding: line, as: UTF8.self)

@@ -12,6 +12,7 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
             case spoolFailed, spoolDamaged
             case storeFailed, storeUnusable
             case tripUnderWay, noTrip, unsentPoints
+            case notAcknowledged, overloaded
         }
         private let base: Base
         private init(_ base: Base) { self.base = base }
@@ -63,6 +64,10 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
         public static var noTrip: Self { .init(.noTrip) }
         /// Points of a trackable are not sent yet.
         public static var unsentPoints: Self { .init(.unsentPoints) }
+        /// A recorder that is waited for has not acknowledged records yet; they are tried on.
+        public static var notAcknowledged: Self { .init(.notAcknowledged) }
+        /// More is under way than is taken in together: it is to be tried again a little later.
+        public static var overloaded: Self { .init(.overloaded) }
         /// No agent listens on the control socket, or it does not answer.
         public static var agentUnreachable: Self { .init(.agentUnreachable) }
         /// The component was stopped.

@@ -4,6 +4,7 @@ public import Logging
 public import ServiceLifecycle
 public import TrackingCore
 public import TrackingMetrics
+import TrackingRuntime
 public import TrackingStore
 public import TrackingSubscriber
 
@@ -18,7 +19,9 @@ public struct Gateway: Service {
     private let live: LiveState?
     private let metrics: PrometheusRegistry
     private let logger: Logger
+    /// What runs beside the server.
     private var services: [any Service] = []
+    private let database: GatewayDatabase
     private var liveRoutes: LiveRoutes?
     private let tiles: MapTiles?
 
@@ -45,8 +48,10 @@ public struct Gateway: Service {
         self.live = live
         self.metrics = metrics
         self.tiles = try configuration.tiles.map { (tiles) throws(TrackingError) in try MapTiles(tiles) }
-        self.access = AccessStore(try GatewayDatabase(path: configuration.database))
+        self.database = try GatewayDatabase(path: configuration.database)
+        self.access = AccessStore(self.database)
         self.logger = logger
+        if let intake = configuration.intake { self.services.append(intake) }
     }
 
     /// Makes a gateway that shows what a subscriber hears, and runs that subscriber.
@@ -65,8 +70,22 @@ public struct Gateway: Service {
         let hub = LiveHub(subscriber)
         try self.init(
             configuration: configuration, history: history, live: hub.liveState, metrics: metrics, logger: logger)
-        self.services = [subscriber, hub]
+        self.services += [subscriber, hub, self.rules(of: subscriber)]
+        if !configuration.webhooks.isEmpty {
+            self.services.append(WebhookDesk(configuration, database: self.database, logger: logger))
+        }
         self.liveRoutes = LiveRoutes(hub: hub, recorded: history.map { $0.recordedPoints })
+    }
+
+    private func rules<Transport: MessageTransport>(of subscriber: AssetSubscriber<Transport>) -> RuleKeeper {
+        let clock = DeviceClock()
+        return RuleKeeper(
+            configuration: RuleKeeper.Configuration(
+                kinds: self.configuration.webhooks.isEmpty ? [] : self.configuration.webhookKinds,
+                seed: UInt64.random(in: .min ... .max), now: { clock.moment.wall }),
+            database: self.database, events: subscriber.events,
+            publish: { (event, id) throws(TrackingError) in try await subscriber.publish(event, of: id) },
+            logger: self.logger)
     }
 
     /// Serves until a graceful shutdown or cancellation.

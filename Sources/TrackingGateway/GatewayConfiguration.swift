@@ -24,6 +24,12 @@ public struct GatewayConfiguration: Sendable {
     package var patience = Duration.seconds(30)
     /// The most connections at once; those that are more wait to be accepted.
     public var maximumConnections = 20_000
+    /// Who is told by HTTP of what happens.
+    package var webhooks: [Webhook] = []
+    /// What they are told of.
+    package var webhookKinds = Set(Outbox.Kind.allCases)
+    /// What publishes what comes in; `nil` where nothing does.
+    public var intake: Intake?
     /// Told the port once it listens.
     public var listening: @Sendable (Int) async -> Void
 

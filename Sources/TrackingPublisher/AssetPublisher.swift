@@ -17,7 +17,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     private let policy: any ResolutionPolicy
     private let spool: any SpoolStorage
     private let logger: Logger
-    private let clock: DeviceClock
+    let clock: DeviceClock
     let log: LogWorker
     let mailbox = Mailbox<PublisherStateMachine.Event>()
     private let stateChanges = Broadcast<TrackableStateChange>(buffer: 1024)

@@ -73,12 +73,16 @@ struct LogWorker: Sendable {
     }
 
     private func work(_ jobs: [Job], _ removals: inout Removals, _ post: Post) async {
-        var entries: [(TrackableID, StreamID, SpoolRecord)] = []
+        var entries: [SpoolEntry] = []
         var state: [String: [UInt8]?] = [:]
         var isReading = false
+        // First: a question between two records would write them apart.
+        for case .action(let id, .find(let marks)) in jobs { await self.find(marks, of: id, post) }
         for job in jobs {
             switch job {
-            case .action(let id, .append(let stream, let record)): entries.append((id, stream, record))
+            case .action(_, .find): break
+            case .action(let id, .append(let stream, let record, let mark)):
+                entries.append(SpoolEntry(record, of: id, in: stream, mark: mark))
             case .action(_, .keep(let name, let value)): state[name] = .some(value)
             case .action(let id, .remove(let stream, let seqs)):
                 removals.add(seqs, Place(trackable: id, stream: stream), now: .now)
@@ -93,16 +97,22 @@ struct LogWorker: Sendable {
         if !isReading || removals.areDue(now: .now) { await self.perform(&removals, post) }
     }
 
-    private func append(
-        _ all: [(TrackableID, StreamID, SpoolRecord)], _ state: [String: [UInt8]?], _ post: Post
-    ) async {
+    private func find(_ marks: [RecordMark], of id: TrackableID, _ post: Post) async {
+        do throws(TrackingError) {
+            post(id, .found(try await self.storage.known(marks, of: id)))
+        } catch {
+            post(id, .findFailed(error))
+            if error.code == .spoolDamaged { await self.reopen(post) }
+        }
+    }
+
+    private func append(_ all: [SpoolEntry], _ state: [String: [UInt8]?], _ post: Post) async {
         var rest = all[...]
         while !rest.isEmpty || (all.isEmpty && !state.isEmpty) {
             let part = rest.prefix(Self.maximumAppend)
             rest = rest.dropFirst(part.count)
             let error = await self.attempt { () async throws(TrackingError) in
-                try await self.storage.append(
-                    part.map { SpoolEntry($0.2, of: $0.0, in: $0.1) }, state: rest.isEmpty ? state : [:])
+                try await self.storage.append(Array(part), state: rest.isEmpty ? state : [:], now: self.clock())
             }
             for (place, seqs) in Self.places(part) {
                 if let error {
@@ -140,7 +150,7 @@ struct LogWorker: Sendable {
         _ action: PublisherStateMachine.LogAction, of id: TrackableID, _ post: Post
     ) async -> TrackingError? {
         switch action {
-        case .append, .keep: nil
+        case .append, .keep, .find: nil
         case .read(let stream, let seqs, let maximumBytes): await self.read(stream, seqs, maximumBytes, id, post)
         case .remove(let stream, let seqs):
             await self.attempt { () async throws(TrackingError) in try await self.storage.remove(seqs, of: stream) }
@@ -231,10 +241,10 @@ struct LogWorker: Sendable {
         let stream: StreamID
     }
 
-    private static func places(_ entries: ArraySlice<(TrackableID, StreamID, SpoolRecord)>) -> [Place: SeqSet] {
+    private static func places(_ entries: ArraySlice<SpoolEntry>) -> [Place: SeqSet] {
         var places: [Place: SeqSet] = [:]
-        for (trackable, stream, record) in entries {
-            places[Place(trackable: trackable, stream: stream), default: SeqSet()].insert(record.seq)
+        for entry in entries {
+            places[Place(trackable: entry.trackable, stream: entry.stream), default: SeqSet()].insert(entry.record.seq)
         }
         return places
     }

@@ -36,6 +36,9 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
     public var lowBattery: LowBatteryDetector?
     /// What becomes of the unsent records of a trackable that another publisher takes over.
     public var onCollision = CollisionRule.keep
+    /// How long a trackable whose records come from outside is carried after the last of them, and until they are safe. The
+    /// default is more than the 15 minutes after which OwnTracks says that it is still there.
+    public var intakeLease: Duration = .seconds(1200)
     /// Whether anything is captured and told; off, presences are withdrawn and the log is kept.
     public var isOn = true
     /// Whether commands are taken from the trackables' command topics.

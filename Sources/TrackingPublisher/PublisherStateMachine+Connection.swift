@@ -105,7 +105,7 @@ extension PublisherStateMachine {
                 self.assets[id]?.isUpdateAcknowledged = true
                 self.assets[id]?.lastWait = nil
                 self.lastAcknowledged = moment.wall
-                return self.updateTaken(of: id, at: moment) + self.states(reason: nil)
+                return self.updateTaken(of: id, at: moment) + self.state(of: id, reason: nil)
             }
             if refusal.code == .payloadTooLarge { return self.updateTooLarge(of: id, refusal, at: moment) }
             let actions = self.closeRecords(of: id, at: moment)
@@ -117,7 +117,7 @@ extension PublisherStateMachine {
             // Where nothing is sent live, a batch proves what an update does elsewhere.
             guard refusal == nil, !self.configuration.sendsLive else { return actions }
             self.assets[id]?.isUpdateAcknowledged = true
-            return actions + self.states(reason: nil)
+            return actions + self.state(of: id, reason: nil)
         case .raw(let id):
             // A refused raw lane is no reason to hold back the position itself.
             self.assets[id]?.rawLane?.acknowledged()

@@ -7,18 +7,27 @@ extension PublisherStateMachine {
         switch event {
         case .appended(let stream, let seqs):
             guard self.written(stream, seqs, of: id) else { return [] }
-            return self.askSpool(of: id, at: moment) { $0.appended(seqs, now: moment.now) }
+            // Of what is sent at once the newest goes first.
+            let live = self.assets[id]?.fed == nil ? [] : self.sendNext(of: id, at: moment)
+            let actions = self.askSpool(of: id, at: moment) { $0.appended(seqs, now: moment.now) }
+            return live + actions + self.intakeWritten(seqs, of: id, at: moment)
         case .appendFailed(let stream, let seqs, let error):
             // The live lane goes on; what the log could not take is declared gone.
             guard self.written(stream, seqs, of: id) else { return [] }
             self.assets[id]?.spool.appendFailed(seqs)
-            return [.logFailed(id, error)]
+            return [.logFailed(id, error)] + self.intakeFailed(error, of: id)
         case .loaded(let records, let missing):
             return self.askSpool(of: id, at: moment) { $0.loaded(records, missing: missing, now: moment.now) }
         case .readFailed:
             return self.askSpool(of: id, at: moment) { $0.readFailed(now: moment.now) }
+        case .found(let known):
+            return self.found(known, of: id, at: moment)
+        case .findFailed(let error):
+            return self.intakeFailed(error, of: id)
         case .reopened(let held):
-            return self.reopened(held, of: id, at: moment)
+            let error = TrackingError(
+                .spoolDamaged, "the log was damaged while the records were written; send them again")
+            return self.reopened(held, of: id, at: moment) + self.intakeFailed(error, of: id)
         case .dropped(let stream, let seqs):
             return self.askSpool(of: id, at: moment) { $0.dropped(seqs, of: stream, now: moment.now) }
         case .returned(let stream, let seqs):
@@ -60,7 +69,7 @@ extension PublisherStateMachine {
             self.logs[id]?.change(stream) { $0.subtract(seqs) }
         case .reopened(let held):
             self.logs[id] = held
-        case .appendFailed, .loaded, .readFailed:
+        case .appendFailed, .loaded, .readFailed, .found, .findFailed:
             break
         }
         return []
@@ -92,9 +101,10 @@ extension PublisherStateMachine {
         case .remove(let stream, let seqs):
             if stream == self.assets[id]?.stream { self.assets[id]?.lane.forget(seqs) }
             for index in self.senders.indices { self.senders[index].areSafe(seqs, of: stream) }
-            return [.log(id, .remove(stream, seqs))]
+            return [.log(id, .remove(stream, seqs))] + self.intakeSafe(seqs, of: stream, id)
         case .quarantine(let stream, let seq, let reason):
-            return [.log(id, .quarantine(stream, seq, reason))]
+            // Who brought it can do nothing about it: it is kept for a human.
+            return [.log(id, .quarantine(stream, seq, reason))] + self.intakeSafe(SeqSet([seq...seq]), of: stream, id)
         case .forget(let stream):
             return [.log(id, .forget(stream))]
         case .tellDropped(let count):
@@ -127,9 +137,15 @@ extension PublisherStateMachine {
         }
     }
 
+    /// Whether the live lane may be all that brings a record. Recorders take their time to acknowledge what comes there, and those
+    /// who brought a record from outside wait for them.
+    func countsLive(_ id: TrackableID) -> Bool {
+        self.assets[id]?.fed == nil || self.configuration.recording.recorders.isEmpty
+    }
+
     /// The broker took an update: what it carried is safe once the own presence came back on this connection.
     mutating func updateTaken(of id: TrackableID, at moment: Moment) -> [Action] {
-        guard let seqs = self.assets[id]?.lane.acknowledged() else { return [] }
+        guard let seqs = self.assets[id]?.lane.acknowledged(), self.countsLive(id) else { return [] }
         guard self.assets[id]?.isPresenceConfirmed == true else {
             self.assets[id]?.takenEarly.formUnion(seqs)
             return []

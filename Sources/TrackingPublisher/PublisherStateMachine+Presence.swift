@@ -29,7 +29,7 @@ extension PublisherStateMachine {
         guard kind == .publisher, let presence, presence.session == self.session.session,
             presence.connection == self.session.connection
         else { return [] }
-        return self.presenceConfirmed(of: id, at: moment) + self.states(reason: nil)
+        return self.presenceConfirmed(of: id, at: moment) + self.state(of: id, reason: nil)
     }
 
     mutating func apply(_ changes: [PresenceStateMachine.Change], at moment: Moment) -> [Action] {

@@ -46,10 +46,8 @@ extension PublisherStateMachine {
     mutating func progress(at moment: Moment) -> [Action] {
         var actions: [Action] = []
         // Over a copy of the names: going through the trackables themselves would copy them all at the first change.
-        for id in Array(self.assets.keys) {
-            if self.session.isAnnounced, self.assets[id]?.isSending == true {
-                actions += self.sendNext(of: id, at: moment)
-            }
+        for id in self.concerned() {
+            actions += self.sendNext(of: id, at: moment)
             let silence = self.assets[id]?.silenceDeadline(isHolding: self.isHolding)
             self.timers.keep(.silence(id), at: self.session.isAnnounced ? silence : nil)
             if self.sendsByItself { actions += self.showTrip(of: id) }
@@ -58,12 +56,41 @@ extension PublisherStateMachine {
             actions += self.keepHeld(of: id, at: moment)
         }
         actions += self.sendKeptEvents()
-        return actions + self.leaveIfDone(at: moment)
+        actions += self.leaveIfDone(at: moment)
+        for id in self.assets.takeTouched() {
+            let asset = self.assets[id]
+            self.timers.keep(.asset(id), at: .earlier(asset?.spool.nextDeadline, asset?.trip.nextDeadline))
+        }
+        return actions
     }
 
-    private mutating func sendNext(of id: TrackableID, at moment: Moment) -> [Action] {
+    /// What of the whole publisher decides how each of its trackables goes on.
+    struct Conditions: Hashable, Sendable {
+        var isOn: Bool
+        var isAnnounced: Bool
+        var isAlive: Bool
+        var sendsByItself: Bool
+        var isHolding: Bool
+    }
+
+    /// The trackables that may have something to do: those that something happened to, or all where something happened to the
+    /// whole publisher.
+    private mutating func concerned() -> [TrackableID] {
+        let conditions = Conditions(
+            isOn: self.configuration.isOn, isAnnounced: self.session.isAnnounced,
+            isAlive: self.session.isLivenessConfirmed, sendsByItself: self.sendsByItself, isHolding: self.isHolding)
+        // What is deferred is let go for all of them at moments of its own.
+        guard conditions == self.conditions, self.deferral == nil else {
+            self.conditions = conditions
+            return Array(self.assets.keys)
+        }
+        return Array(self.assets.touched)
+    }
+
+    mutating func sendNext(of id: TrackableID, at moment: Moment) -> [Action] {
         var actions: [Action] = []
-        guard let asset = self.assets[id], self.isOpenForUpdates(asset) else { return [] }
+        guard self.session.isAnnounced, let asset = self.assets[id], asset.isSending, self.isOpenForUpdates(asset)
+        else { return [] }
         if let update = self.assets[id]?.lane.next(written: asset.written, now: moment.now) {
             self.assets[id]?.owesUpdate = false
             actions += self.send(update, of: id, at: moment)
@@ -82,7 +109,7 @@ extension PublisherStateMachine {
             let payload = try LocationCodec.encode(update, leftOut: &leftOut)
             self.assets[id]?.lane.leftOut(leftOut)
             let seqs = self.assets[id]?.lane.seqsInFlight ?? SeqSet()
-            self.assets[id]?.spool.sentLive(seqs)
+            if self.countsLive(id) { self.assets[id]?.spool.sentLive(seqs) }
             self.lastAttempt = moment.wall
             return [self.publish(.location(id), payload, .update(id))]
         } catch {
@@ -119,7 +146,7 @@ extension PublisherStateMachine {
         self.assets.keys.flatMap { self.state(of: $0, reason: reason) }
     }
 
-    private mutating func state(of id: TrackableID, reason: TrackingError?) -> [Action] {
+    mutating func state(of id: TrackableID, reason: TrackingError?) -> [Action] {
         guard let asset = self.assets[id] else { return [] }
         let isConnected = if case .offline = self.session.phase { false } else { self.configuration.isOn }
         let state = asset.state(isConnected: isConnected, isAlive: self.session.isLivenessConfirmed)
@@ -133,9 +160,6 @@ extension PublisherStateMachine {
 
     mutating func timersFired(at moment: Moment) -> [Action] {
         var actions = self.apply(self.presence.timerFired(now: moment.now), at: moment)
-        for id in self.assets.keys where self.assets[id]?.spool.nextDeadline.map({ $0 <= moment.now }) == true {
-            actions += self.askSpool(of: id, at: moment) { $0.timerFired(now: moment.now) }
-        }
         if self.session.timerFired(now: moment.now) { actions += self.sayAlive() }
         actions += self.captureTimersFired(at: moment)
         for timer in self.timers.popExpired(now: moment.now) {
@@ -143,10 +167,25 @@ extension PublisherStateMachine {
             case .silence(let id): actions += self.silenceEnded(id, at: moment)
             case .announce(let id): if self.session.isAnnounced { actions += self.announceAgain(id, at: moment) }
             case .retry(let id): actions += self.retry(id, at: moment)
+            case .asset(let id): actions += self.assetTimerFired(id, at: moment)
+            case .lease(let id): actions += self.leaseEnded(id, at: moment)
+            case .intake(let id, let request): actions += self.intakeExpired(request, of: id)
             case .report: actions += self.reportFailed()
             case .leave: actions += self.leave()
             }
         }
+        return actions
+    }
+
+    /// Something of a trackable's log or trip is due.
+    private mutating func assetTimerFired(_ id: TrackableID, at moment: Moment) -> [Action] {
+        var actions: [Action] = []
+        if let deadline = self.assets[id]?.spool.nextDeadline, deadline <= moment.now {
+            actions += self.askSpool(of: id, at: moment) { $0.timerFired(now: moment.now) }
+        }
+        actions += self.tripTimerFired(of: id, at: moment)
+        // Whatever came of it, it is looked at when it is due next.
+        self.assets.touch(id)
         return actions
     }
 
@@ -211,11 +250,11 @@ extension PublisherStateMachine {
         // Where there is a limit, the goodbye itself is given a second more.
         let patience: Duration = if case .finishing(by: .some) = self.stop { .seconds(1) } else { .seconds(5) }
         self.stop = .closing
-        var actions: [Action] = self.assets.compactMap { id, asset in
+        var actions: [Action] = self.assets.all.compactMap { id, asset in
             (asset.refusal?.error ?? (asset.failure == nil ? refusal : nil)).map { .givenUp(id, $0) }
         }
         if self.session.isAnnounced {
-            for (id, asset) in self.assets where asset.failure == nil && asset.since != nil {
+            for (id, asset) in self.assets.all where asset.failure == nil && asset.since != nil {
                 actions += self.clear(id)
             }
             if self.configuration.isOn { actions.append(self.sayGoodbye()) }

@@ -25,7 +25,7 @@ extension PublisherStateMachine {
     private var sendingFigures: SendingFigures {
         SendingFigures(
             lastAttempt: self.lastAttempt, lastAcknowledged: self.lastAcknowledged,
-            refusals: self.assets.compactMapValues { $0.refusal?.error ?? $0.spool.refusal })
+            refusals: self.assets.all.compactMapValues { $0.refusal?.error ?? $0.spool.refusal })
     }
 
     /// Everything that is in the log, also of what is not carried.
@@ -91,7 +91,7 @@ extension PublisherStateMachine {
 
     private var sight: SendingRequest.Sight {
         var sight = SendingRequest.Sight(isConnected: self.session.isAnnounced)
-        for (id, asset) in self.assets {
+        for (id, asset) in self.assets.all {
             for stream in asset.spool.contents { sight.stored[stream.id] = stream.stored }
             if asset.spool.isUnderWay || asset.spool.unsent > 0 { sight.busy.insert(id) }
             sight.reason = sight.reason ?? asset.failure ?? asset.refusal?.error ?? asset.spool.refusal

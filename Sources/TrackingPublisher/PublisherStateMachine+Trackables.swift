@@ -59,11 +59,12 @@ extension PublisherStateMachine {
     /// Takes leave of one trackable: its presence and its resolution are cleared, its last position stays.
     mutating func remove(_ id: TrackableID, at moment: Moment) -> [Action] {
         guard let asset = self.assets.removeValue(forKey: id) else { return [] }
+        let ended = self.endIntake(of: id)
         self.logs[id] = SpoolContents.Trackable(streams: asset.spool.contents, current: asset.stream)
         self.kept[Self.tripKey(id)] = asset.trip.encoded(at: moment)
         self.requests[id] = nil
         self.crowded.remove(id)
-        for timer: Timer in [.silence(id), .announce(id), .retry(id)] { self.timers.remove(timer) }
+        for timer: Timer in [.silence(id), .announce(id), .retry(id), .asset(id)] { self.timers.remove(timer) }
         var actions = self.apply(self.presence.forget(id), at: moment)
         if self.session.isAnnounced {
             let commands: [TopicFilter] = self.configuration.takesCommands ? [.topic(.command(id))] : []
@@ -75,7 +76,7 @@ extension PublisherStateMachine {
             self.unclear.insert(id)
         }
         actions.append(.removed(id))
-        return actions + self.sensorMayHaveChanged()
+        return actions + ended + self.sensorMayHaveChanged()
     }
 
     mutating func clear(_ id: TrackableID) -> [Action] {
@@ -210,6 +211,12 @@ extension PublisherStateMachine {
     }
 
     mutating func sensorMayHaveChanged() -> [Action] {
+        // Where it is constant, nobody need be asked.
+        if self.configuration.sensorResolution != nil, self.reports.isEmpty,
+            self.sensor == self.configuration.sensorResolution
+        {
+            return []
+        }
         let inForce = SensorResolution.finest(
             of: self.assets.values.filter { $0.failure == nil }.map(\.funnel.current),
             default: self.configuration.defaultResolution, constant: self.configuration.sensorResolution)
@@ -228,14 +235,18 @@ extension PublisherStateMachine {
         at moment: Moment
     ) -> [Action] {
         guard let event = self.event(kind, detail, of: id, at: moment) else { return [] }
+        self.keepUnsent(event, of: id)
+        return [.told(id, event)] + self.append(event.record, of: id)
+    }
+
+    /// It is told as soon as it is in the log and there is a connection; of too many the oldest are not.
+    mutating func keepUnsent(_ event: TrackingEvent, of id: TrackableID) {
         self.unsentEvents.append(event)
         self.unsentOwners.append(id)
-        if self.unsentEvents.count > Self.maximumUnsentEvents {
-            self.unsentEvents.removeFirst()
-            self.unsentOwners.removeFirst()
-            self.eventsAskedFor = max(0, self.eventsAskedFor - 1)
-        }
-        return [.told(id, event)] + self.append(event.record, of: id)
+        guard self.unsentEvents.count > Self.maximumUnsentEvents else { return }
+        self.unsentEvents.removeFirst()
+        self.unsentOwners.removeFirst()
+        self.eventsAskedFor = max(0, self.eventsAskedFor - 1)
     }
 
     /// An event with the next number of its stream; its time is the best that is known, and where that is nothing it says so.

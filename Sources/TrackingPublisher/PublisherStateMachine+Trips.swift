@@ -56,21 +56,22 @@ extension PublisherStateMachine {
         return [self.publish(.trip(id), MessageCodec.encode(trip))]
     }
 
-    /// Trips that end, or are due to be shown, by themselves, and pauses.
+    /// Pauses that begin or end by themselves.
     mutating func captureTimersFired(at moment: Moment) -> [Action] {
         var actions: [Action] = []
         if let capture = self.capture, let deadline = capture.nextDeadline, deadline <= moment.now {
             let happenings = self.capture?.timerFired(now: moment.now) ?? []
             actions += self.tell(happenings, at: moment)
         }
-        for id in Array(self.assets.keys) {
-            guard let deadline = self.assets[id]?.trip.nextDeadline, deadline <= moment.now,
-                let next = self.assets[id]?.nextName
-            else { continue }
-            actions += self.tripChanged(
-                self.assets[id]?.trip.timerFired(at: moment, next: next), of: id, at: moment)
-        }
         return actions
+    }
+
+    /// The trip of a trackable ends, or is due to be shown, by itself.
+    mutating func tripTimerFired(of id: TrackableID, at moment: Moment) -> [Action] {
+        guard let deadline = self.assets[id]?.trip.nextDeadline, deadline <= moment.now,
+            let next = self.assets[id]?.nextName
+        else { return [] }
+        return self.tripChanged(self.assets[id]?.trip.timerFired(at: moment, next: next), of: id, at: moment)
     }
 
     /// What the deciders of the capture found concerns every trackable.

@@ -34,6 +34,10 @@ public struct PublisherStateMachine: Sendable {
         case answer(CommandAnswer, to: ReceivedCommand)
         /// The caller asks something of the log; answered under this number.
         case asked(LogRequest, request: UInt64)
+        /// Somebody brought records of a trackable, and waits so long for them to be safe; answered under this number.
+        case take([RecordDraft], of: TrackableID, by: MonotonicTime, request: UInt64)
+        /// Carry what the log holds records of, until they are safe.
+        case drain
         /// Something to tell everyone about, for every trackable.
         case notice(TrackingEvent.Kind, [String: TrackingEvent.DetailValue])
         /// No more is to come: send what waits, take leave and close; not later than `by`, where one is given.
@@ -52,6 +56,10 @@ public struct PublisherStateMachine: Sendable {
         case loaded([SpoolRecord], missing: SeqSet)
         /// They could not be read; it is tried again.
         case readFailed
+        /// Of what was to be found these are known, under these names.
+        case found([RecordMark: RecordName])
+        /// It could not be looked up.
+        case findFailed(TrackingError)
         /// The log was damaged and opened anew: this is left of it.
         case reopened(SpoolContents.Trackable)
         /// These were let go unsent, to keep to the log's limits.
@@ -82,6 +90,8 @@ public struct PublisherStateMachine: Sendable {
         case records(Int)
         /// The trackable is carried.
         case bound
+        /// The names of the records that were brought, in their order.
+        case taken([RecordName])
         /// How sending goes.
         case sending(SendingFigures)
         /// The fix that was asked for was recorded.
@@ -92,8 +102,10 @@ public struct PublisherStateMachine: Sendable {
 
     /// What is asked of the log.
     public enum LogAction: Hashable, Sendable {
-        /// Write it; answered by `appended` or `appendFailed`.
-        case append(StreamID, SpoolRecord)
+        /// Write it, with what it is known by when it comes again; answered by `appended` or `appendFailed`.
+        case append(StreamID, SpoolRecord, mark: RecordMark? = nil)
+        /// Look up which of these are known; answered by `found` or `findFailed`. Nothing is being written that has one of them.
+        case find([RecordMark])
         /// Read these, as many of the first as have `maximumBytes` together; answered by `loaded`.
         case read(StreamID, SeqSet, maximumBytes: Int)
         /// These may go. Not answered.
@@ -170,6 +182,12 @@ public struct PublisherStateMachine: Sendable {
         case silence(TrackableID)
         case announce(TrackableID)
         case retry(TrackableID)
+        /// Something of this trackable or its log is due.
+        case asset(TrackableID)
+        /// Nothing came of a trackable that is fed from outside.
+        case lease(TrackableID)
+        /// Nobody waits any longer for what was brought under this number.
+        case intake(TrackableID, UInt64)
         /// Nobody waits any longer for the fix that was asked for.
         case report
         case leave
@@ -186,7 +204,11 @@ public struct PublisherStateMachine: Sendable {
     var crowded: Set<TrackableID> = []
     /// Removed while nothing could be said: their presence and resolution are cleared on the next connection.
     var unclear: Set<TrackableID> = []
-    var assets: [TrackableID: TrackedAsset] = [:]
+    var assets = AssetTable()
+    /// What was brought from outside and not answered yet.
+    var intakes: [TrackableID: IntakeQueue] = [:]
+    /// What ``progress(at:)`` depended on when it was last done for every trackable.
+    var conditions: Conditions?
     /// What the log holds of trackables that are not carried.
     var logs: [TrackableID: SpoolContents.Trackable]
     /// The publisher's own values, as the log kept them.
@@ -271,9 +293,6 @@ public struct PublisherStateMachine: Sendable {
         var next = MonotonicTime.earlier(self.session.nextDeadline, self.presence.nextDeadline)
         next = .earlier(next, .earlier(self.timers.next, self.capture?.nextDeadline))
         next = .earlier(next, self.deferral?.nextDeadline)
-        for asset in self.assets.values {
-            next = .earlier(next, .earlier(asset.spool.nextDeadline, asset.trip.nextDeadline))
-        }
         for sender in self.senders { next = .earlier(next, sender.nextDeadline) }
         return next
     }
@@ -360,6 +379,9 @@ public struct PublisherStateMachine: Sendable {
         case .configure(let configuration): actions += self.configure(configuration, at: moment)
         case .answer(let answer, let command): actions += self.answer(answer, to: command, at: moment)
         case .asked(let request, let number): actions += self.asked(request, number, at: moment)
+        case .take(let drafts, let id, let deadline, let request):
+            actions += self.take(.init(request: request, drafts: drafts), of: id, by: deadline, at: moment)
+        case .drain: actions += self.drain(at: moment)
         case .notice(let kind, let detail):
             for id in self.assets.keys { actions += self.tell(kind, detail, of: id, at: moment) }
         case .stop(let deadline): actions += self.stop(by: deadline, at: moment)

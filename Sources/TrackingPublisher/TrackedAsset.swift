@@ -33,6 +33,8 @@ struct TrackedAsset: Sendable {
     @Boxed var lane: LiveLane
     @Boxed var rawLane: LiveLane? = nil
 
+    /// How new what was told of it is, where its records come from outside; `nil` where the device's own fixes feed it.
+    var fed: ToldTimes?
     /// What tells a low battery; `nil`: nothing does.
     var lowBattery: LowBatteryDetector?
     /// Whether a position was let go that did not go out yet, though newer ones are held back.

@@ -7,6 +7,7 @@ enum LogRow {
     case record(place: Int64, stream: Int64, SpoolRecord, checksum: UInt64)
     case quarantined(QuarantinedRecord)
     case value(StoredValue)
+    case mark(StoredMark)
 
     /// What a row's columns say; `nil` when they are not those of a log, or not whole as far as the row alone tells.
     init?(place: Int64, _ columns: [ScannedValue]) {
@@ -26,6 +27,13 @@ enum LogRow {
                 place: place, entry: SpoolEntry(record, of: trackable, in: stream), reason: reason)
             guard row.checksum == columns[9].integer else { return nil }
             self = .quarantined(row)
+        case SpoolSchema.Columns.mark:
+            guard let text = columns[1].text, let trackable = try? TrackableID(text), let key = columns[2].bytes,
+                let name = columns[3].text.flatMap(RecordName.init), let added = columns[4].integer
+            else { return nil }
+            let mark = StoredMark(trackable: trackable, key: key, name: name, added: added)
+            guard mark.checksum == columns[5].integer else { return nil }
+            self = .mark(mark)
         case SpoolSchema.Columns.state:
             guard let name = columns[1].text, let version = columns[3].integer else { return nil }
             let value = StoredValue(name: name, value: columns[2].bytes, version: version)

@@ -79,17 +79,26 @@ public final class SQLiteSpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/append(_:state:)``.
-    public func append(_ records: [SpoolEntry], state: [String: [UInt8]?]) async throws(TrackingError) {
+    /// See ``SpoolStorage/append(_:state:now:)``.
+    public func append(
+        _ records: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime
+    ) async throws(TrackingError) {
         let growth = records.reduce(state.reduce(0) { $0 + ($1.value?.count ?? 0) + 64 }) {
-            $0 + $1.record.payload.count + 64
+            $0 + $1.record.payload.count + ($1.mark == nil ? 64 : 256)
         }
         let kind = Job.Kind.write(count: records.count, isDurable: self.durability == .full, growth: growth)
         try await self.performOpen(kind) { file, db in
-            try file.append(records, state: state, db)
+            try file.append(records, state: state, now: now, db)
         } failed: { file in
             for entry in records { file?.book.gaveOut(entry.record.seq, of: entry.stream) }
         }
+    }
+
+    /// See ``SpoolStorage/known(_:of:)``.
+    public func known(
+        _ marks: [RecordMark], of trackable: TrackableID
+    ) async throws(TrackingError) -> [RecordMark: RecordName] {
+        try await self.performOpen(.alone) { file, db in try file.known(marks, of: trackable, db) }
     }
 
     /// See ``SpoolStorage/read(_:_:maximumCount:maximumBytes:)``.

@@ -27,6 +27,8 @@ struct SpoolBook {
     var nextStream: Int64 = 1
     /// The version of the next small value.
     var nextVersion: Int64 = 1
+    /// How many marks there are, of the trackables that were given some since the log was opened.
+    var marks: [TrackableID: Int] = [:]
     /// How many records are set aside.
     var quarantined = 0
     /// How many records were let go to keep to limits, in the life of the log.
@@ -47,10 +49,20 @@ struct SpoolBook {
 
     /// Begins a stream; the one that its trackable had ends, unless the new one is an old one that came back.
     mutating func begin(_ id: StreamID, of trackable: TrackableID, isEnded: Bool = false) -> Stream {
-        if !isEnded { self.update { if $0.trackable == trackable { $0.isEnded = true } } }
+        if !isEnded { self.end(trackable) }
         let stream = Stream(number: self.nextStream, id: id, trackable: trackable, isEnded: isEnded)
         self.insert(stream)
         return stream
+    }
+
+    /// No stream of this trackable goes on. Only their rows are behind then: a log of thousands of trackables would write all of
+    /// them for each that comes.
+    private mutating func end(_ trackable: TrackableID) {
+        for place in self.streams.indices
+        where !self.streams[place].isEnded && self.streams[place].trackable == trackable {
+            self.streams[place].isEnded = true
+            self.streams[place].isDirty = true
+        }
     }
 
     mutating func forget(_ id: StreamID) {

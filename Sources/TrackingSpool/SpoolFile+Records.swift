@@ -4,7 +4,7 @@ import TrackingSQLite
 
 /// Writing and reading records, inside a transaction.
 extension SpoolFile {
-    func append(_ entries: [SpoolEntry], state: [String: [UInt8]?], _ db: Database) throws {
+    func append(_ entries: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime, _ db: Database) throws {
         for entry in entries where self.book[entry.stream]?.stored.contains(entry.record.seq) == true {
             throw TrackingError(.spoolFailed, "the log has a record \(entry.record.seq) of this stream already")
         }
@@ -25,6 +25,7 @@ extension SpoolFile {
             }
             self.book.added(seqs, of: first.stream, bytes: bytes)
         }
+        try self.remember(entries, now: now, db)
         for (name, value) in state {
             try self.set(StoredValue(name: name, value: value, version: self.book.nextVersion), db)
             self.book.nextVersion += 1

@@ -12,6 +12,8 @@ struct SpoolDamage: Error {
 final class SpoolFile {
     let connection: DatabaseQueue
     var book = SpoolBook()
+    /// How many marks of a trackable are kept at least.
+    var markLimit = RecordMark.maximumCount
     private var isSynchronous: Bool?
     private var inUse: Database?
     private var reserve: SpoolReserve
@@ -138,17 +140,19 @@ final class SpoolFile {
 extension SpoolFile {
     private func prepare(_ db: Database, checkedSize: Int64) throws {
         let found = try String.fetchAll(db, sql: "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid")
-        if found.isEmpty {
-            guard try Int64.fetchOne(db, sql: "PRAGMA page_count") ?? 0 <= 1 else {
-                throw SpoolDamage(reason: "its tables are not there")
-            }
+        if found.isEmpty, try Int64.fetchOne(db, sql: "PRAGMA page_count") ?? 0 > 1 {
+            throw SpoolDamage(reason: "its tables are not there")
+        }
+        guard let missing = SpoolSchema.missing(in: found) else {
+            throw SpoolDamage(reason: "its tables are not those of a log")
+        }
+        if !missing.isEmpty {
             try db.inTransaction(.immediate) {
-                for statement in SpoolSchema.statements { try db.execute(sql: statement) }
+                for statement in missing { try db.execute(sql: statement) }
                 return .commit
             }
-            return
         }
-        guard found == SpoolSchema.statements else { throw SpoolDamage(reason: "its tables are not those of a log") }
+        guard !found.isEmpty else { return }
         guard try Int64.fetchOne(db, sql: "PRAGMA auto_vacuum") == 0,
             try Int64.fetchOne(db, sql: "PRAGMA page_size") == Int64(SpoolSchema.pageSize)
         else { throw SpoolDamage(reason: "its header is not that of a log") }

@@ -14,6 +14,7 @@ struct SpoolSalvager {
     private var orphans: [Int64: SeqSet] = [:]
     private var setAside = Set<SpoolEntry>()
     private var pending: [(place: Int64, stream: StreamID, record: SpoolRecord)] = []
+    private var marks: [StoredMark] = []
     private var count = 0
 
     /// Fills `file` with what is left of the log at `path`, which stays as it is.
@@ -24,6 +25,8 @@ struct SpoolSalvager {
         try salvager.begin(file)
         try rows.forEach { try salvager.take($0, file) }
         try salvager.flush(file)
+        try rows.forEach { try salvager.takeMark($0, file) }
+        try salvager.flushMarks(file)
         var report = SpoolSalvage(path: path, reason: reason, count: salvager.count)
         report.orphans = salvager.orphans.values.reduce(0) { $0 + $1.count }
         report.missing = file.book.streams.compactMap { stream in
@@ -48,7 +51,7 @@ struct SpoolSalvager {
         case .value(let value):
             if self.values[value.name]?.version ?? 0 < value.version { self.values[value.name] = value }
         case .quarantined(let row): self.setAside.insert(row.entry)
-        case .record: break
+        case .record, .mark: break
         }
     }
 
@@ -66,7 +69,7 @@ struct SpoolSalvager {
     /// Then what counts in the streams.
     private mutating func take(_ row: LogRow, _ file: SpoolFile) throws {
         switch row {
-        case .stream, .value: return
+        case .stream, .value, .mark: return
         case .quarantined(let row):
             guard self.setAside.remove(row.entry) != nil else { return }
             let place = self.place(row.place)
@@ -84,6 +87,24 @@ struct SpoolSalvager {
             self.pending.append((self.place(place), id, record))
             if self.pending.count >= Self.recordsTogether { try self.flush(file) }
         }
+    }
+
+    /// What a lost record was known by is lost with it: it may come once more.
+    private mutating func takeMark(_ row: LogRow, _ file: SpoolFile) throws {
+        guard case .mark(let mark) = row else { return }
+        if let stream = self.known[mark.name.stream], mark.name.seq >= stream.floor,
+            !stream.stored.contains(mark.name.seq)
+        {
+            return
+        }
+        self.marks.append(mark)
+        if self.marks.count >= Self.recordsTogether { try self.flushMarks(file) }
+    }
+
+    private mutating func flushMarks(_ file: SpoolFile) throws {
+        let marks = self.marks
+        try file.transaction(isDurable: false) { db in for mark in marks { try file.insert(mark, db) } }
+        self.marks = []
     }
 
     /// The place that a row had, unless that is taken or out of range.

@@ -8,7 +8,12 @@ import TrackingCore
 enum SpoolSchema {
     static let pageSize = 4096
 
-    static let statements = [
+    /// What a log is made of, in the order in which it came: a log that has the first of these alone is an earlier one, and is
+    /// given the rest.
+    static let versions = [Self.records, Self.marks]
+
+    /// Streams, records, what is set aside, and small values.
+    private static let records = [
         """
         CREATE TABLE stream (number INTEGER PRIMARY KEY, trackable TEXT NOT NULL, name TEXT NOT NULL, \
         last INTEGER NOT NULL, floor INTEGER NOT NULL, ended INTEGER NOT NULL, checksum INTEGER NOT NULL) STRICT
@@ -36,11 +41,28 @@ enum SpoolSchema {
         """,
     ]
 
+    /// What records from outside are known by. The key begins with the record's time, so that what comes together lies
+    /// together, and an entry of the index is written where the last one was.
+    private static let marks = [
+        """
+        CREATE TABLE mark (place INTEGER PRIMARY KEY, trackable TEXT NOT NULL, key BLOB NOT NULL, name TEXT NOT NULL, \
+        added INTEGER NOT NULL, checksum INTEGER NOT NULL) STRICT
+        """,
+        "CREATE UNIQUE INDEX mark_key ON mark (trackable, key)",
+    ]
+
+    /// What an earlier log has not; `nil` where the tables are those of no log.
+    static func missing(in found: [String]) -> [String]? {
+        let known = (0...Self.versions.count).first { found == Self.versions.prefix($0).flatMap { $0 } }
+        return known.map { Self.versions.dropFirst($0).flatMap { $0 } }
+    }
+
     /// How many columns a row has, by table.
     enum Columns {
         static let stream = 7
         static let record = 9
         static let quarantine = 10
+        static let mark = 6
         static let state = 5
     }
 }
@@ -90,6 +112,28 @@ struct StoredValue {
         sum.add(self.value == nil ? 0 : 1)
         sum.add(self.value ?? [])
         sum.add(number: UInt64(bitPattern: self.version))
+        return Int64(bitPattern: sum.value)
+    }
+}
+
+/// What a record is known by, as it is stored.
+struct StoredMark: Hashable {
+    var trackable: TrackableID
+    /// See ``RecordMark``.
+    var key: [UInt8]
+    var name: RecordName
+    /// When it was added, in whole seconds.
+    var added: Int64
+
+    var checksum: Int64 {
+        var sum = FNV1a()
+        sum.add(self.trackable.rawValue.utf8)
+        sum.add(0)
+        sum.add(self.key)
+        sum.add(self.name.stream.rawValue.utf8)
+        sum.add(0)
+        sum.add(number: self.name.seq)
+        sum.add(number: UInt64(bitPattern: self.added))
         return Int64(bitPattern: sum.value)
     }
 }

@@ -25,6 +25,10 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     private struct Shared {
         var expected: [TrackableID: MonotonicTime] = [:]
         var failure: TrackingError?
+        /// Who waits for the broker to take an event, by its number.
+        var publishing: [UInt64: CheckedContinuation<TrackingError?, Never>] = [:]
+        var lastRequest: UInt64 = 0
+        var hasEnded = false
     }
 
     /// Makes a subscriber that watches nothing yet.
@@ -51,6 +55,26 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
 
     /// Asks for another resolution, or drops the request (`nil`).
     public func request(_ resolution: Resolution?, for id: TrackableID) { self.mailbox.post(.request(id, resolution)) }
+
+    /// Tells everyone of something that happened to a trackable, where the broker's rules let this user; returns when the broker
+    /// has taken it. It may have come twice when it is tried again after a lost connection.
+    ///
+    /// - Throws: `connectionLost` when there is no connection, or it is lost meanwhile; `notAuthorized`, `stopped`.
+    public func publish(_ event: TrackingEvent, of id: TrackableID) async throws(TrackingError) {
+        let failure = await withCheckedContinuation { continuation in
+            let request: UInt64? = self.shared.withLock { shared in
+                guard !shared.hasEnded else { return nil }
+                shared.lastRequest += 1
+                shared.publishing[shared.lastRequest] = continuation
+                return shared.lastRequest
+            }
+            guard let request else {
+                return continuation.resume(returning: TrackingError(.stopped, "the subscriber has ended"))
+            }
+            self.mailbox.post(.publish(event, of: id, request: request))
+        }
+        if let failure { throw failure }
+    }
 
     /// Takes leave in order; ``run()`` returns then.
     public func finish() { self.mailbox.post(.stop) }
@@ -117,6 +141,12 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     public func run() async throws {
         await withTaskExecutorPreference(self.transport.executor) { await self.work() }
         self.told.finish()
+        let publishing = self.shared.withLock { shared in
+            shared.hasEnded = true
+            defer { shared.publishing = [:] }
+            return shared.publishing.values
+        }
+        for waiting in publishing { waiting.resume(returning: TrackingError(.stopped, "the subscriber has ended")) }
         if let failure = self.shared.withLock({ $0.failure }) { throw failure }
     }
 
@@ -168,6 +198,8 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         case .tell(let event):
             self.note(event, machine)
             self.told.tell(event)
+        case .published(let request, let failure):
+            self.shared.withLock { $0.publishing.removeValue(forKey: request) }?.resume(returning: failure)
         }
     }
 

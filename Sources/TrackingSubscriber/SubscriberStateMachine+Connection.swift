@@ -44,6 +44,7 @@ extension SubscriberStateMachine {
     mutating func disconnected(_ disconnection: Disconnection) -> [Action] {
         self.session.disconnected()
         self.presence.disconnected()
+        let unpublished = self.loseEvents()
         self.outstanding = [:]
         self.isClosed = disconnection.retry == nil
         self.timers.remove(.retry)
@@ -52,7 +53,7 @@ extension SubscriberStateMachine {
             self.timers.remove(.announce(id))
             self.timers.remove(.unheard(id))
         }
-        return [.tell(.connection(disconnection))]
+        return unpublished + [.tell(.connection(disconnection))]
             + self.assets.keys.flatMap { self.told($0, reason: disconnection.reason) }
     }
 
@@ -87,15 +88,15 @@ extension SubscriberStateMachine {
             let answer = self.answered(filters, refusals, at: moment)
             for id in self.unheard { self.expectToHear(id, at: moment) }
             return answer + self.assets.keys.flatMap { self.told($0, reason: nil) }
-        case .saying, .other, nil:
+        case .saying, .telling, .other, nil:
             return []
         }
     }
 
     private mutating func published(_ token: TransportToken, _ refusal: TrackingError?) -> [Action] {
-        guard case .saying(let topic) = self.outstanding.removeValue(forKey: token), let refusal,
-            self.refusedTopics.insert(topic).inserted
-        else { return [] }
+        let purpose = self.outstanding.removeValue(forKey: token)
+        if case .telling(let request) = purpose { return [.published(request: request, refusal)] }
+        guard case .saying(let topic) = purpose, let refusal, self.refusedTopics.insert(topic).inserted else { return [] }
         return [.tell(.publishRefused(topic: self.configuration.topicRoot.path(topic), refusal))]
     }
 

@@ -12,6 +12,8 @@ public struct SubscriberStateMachine: Sendable {
         case unwatch(TrackableID)
         /// The caller asks for another resolution, or drops its request (`nil`).
         case request(TrackableID, Resolution?)
+        /// The caller tells everyone of something that happened; answered under this number.
+        case publish(TrackingEvent, of: TrackableID, request: UInt64)
         /// Take leave and close.
         case stop
         /// The next deadline came.
@@ -24,6 +26,8 @@ public struct SubscriberStateMachine: Sendable {
         case send([TransportCommand])
         /// Tell the caller.
         case tell(SubscriberEvent)
+        /// Tell the caller whether the broker took what was published under this number, or why not.
+        case published(request: UInt64, TrackingError?)
     }
 
     enum Purpose: Hashable, Sendable {
@@ -35,6 +39,8 @@ public struct SubscriberStateMachine: Sendable {
         case refused([TopicFilter])
         /// Something of its own is said there.
         case saying(Topic)
+        /// An event of the caller's, by its number.
+        case telling(UInt64)
         case other
     }
 
@@ -98,6 +104,7 @@ public struct SubscriberStateMachine: Sendable {
     public mutating func happened(_ event: Event, at moment: Moment) -> [Action] {
         // Nothing is said after the goodbye.
         guard !self.isStopping else {
+            if case .publish(_, _, let request) = event { return [Self.notPublished(request)] }
             guard case .transport(.disconnected(let disconnection)) = event else { return [] }
             return self.disconnected(disconnection)
         }
@@ -107,6 +114,7 @@ public struct SubscriberStateMachine: Sendable {
         case .watch(let id, let request): actions += self.watch(id, request, at: moment)
         case .unwatch(let id): actions += self.unwatch(id)
         case .request(let id, let resolution): actions += self.ask(id, resolution, at: moment)
+        case .publish(let event, let id, let request): actions.append(self.publish(event, of: id, request))
         case .stop: actions += self.stop()
         case .timer: break
         }

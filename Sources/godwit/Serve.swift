@@ -45,6 +45,12 @@ struct Serve: AsyncParsableCommand {
             "The most bytes of a request's body, after decompression, 1024 to 1073741824.", valueName: "bytes"))
     var maxBody = 8_388_608
 
+    @Option(
+        help: ArgumentHelp(
+            "The user of the connection that watches, with the same password; where the broker makes the user name the client id. Default: the same user.",
+            valueName: "user"))
+    var liveUser: String?
+
     @Flag(help: "Serve no history, whether or not there is one.")
     var noStore = false
 
@@ -64,7 +70,9 @@ struct Serve: AsyncParsableCommand {
         help: ArgumentHelp("A file of raster tiles (MBTiles), which the gateway serves itself.", valueName: "path"))
     var mbtiles: String?
 
+    @OptionGroup var webhooks: WebhookOptions
     @OptionGroup var state: StateOptions
+    @OptionGroup var intake: IntakeOptions
     @OptionGroup var store: StoreOptions
     @OptionGroup var broker: BrokerOptions
 
@@ -108,7 +116,7 @@ struct Serve: AsyncParsableCommand {
         return try await self.store.open(mayMake: false)
     }
 
-    private func configuration() throws(TrackingError) -> GatewayConfiguration {
+    private func configuration() throws -> GatewayConfiguration {
         let host = self.listen.host
         var configuration = GatewayConfiguration(
             host: host, port: self.listen.port, database: try self.state.path(for: "gateway.sqlite")
@@ -119,6 +127,8 @@ struct Serve: AsyncParsableCommand {
         configuration.origins = self.cors
         configuration.requestsPerSecond = self.rateLimit
         configuration.maximumBodyBytes = self.maxBody
+        (configuration.webhooks, configuration.webhookKinds) = (try self.webhooks.webhooks(), self.webhooks.kinds)
+        configuration.intake = try self.intake.intake(self.broker, self.state)
         configuration.leaflet = self.leaflet
         guard self.tiles == nil || self.mbtiles == nil else {
             throw TrackingError(.invalidConfiguration, "give --tiles or --mbtiles, not both")
@@ -128,16 +138,18 @@ struct Serve: AsyncParsableCommand {
         return configuration
     }
 
-    /// One connection that hears everything, for however many look.
+    /// One connection that hears everything, for however many look: its name is the gateway's with `-live` behind it.
     private func subscriber() throws -> AssetSubscriber<MQTTTransport> {
         let identity = try self.broker.identity()
-        var configuration = SubscriberConfiguration(client: identity.client, session: identity.session)
+        let name = identity.isRandom ? "gateway" : "\(identity.client)"
+        var configuration = SubscriberConfiguration(
+            client: try ClientID(self.liveUser ?? "\(name)-live"), session: identity.session)
         configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
         configuration.watchesAll = true
         configuration.isPresentOnlyWhileAsking = true
-        configuration.isClientRandom = identity.isRandom
         return AssetSubscriber(
-            configuration: configuration, transport: try self.broker.transport(for: configuration))
+            configuration: configuration,
+            transport: try self.broker.transport(for: configuration, user: self.liveUser))
     }
 }
 

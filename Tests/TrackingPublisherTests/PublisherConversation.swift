@@ -15,6 +15,8 @@ struct PublisherConversation {
     private var publishes: [(token: TransportToken, message: OutgoingMessage)] = []
     /// What is in the log; everything asked of it is done at once.
     private(set) var log: [StreamID: [UInt64: SpoolRecord]] = [:]
+    /// What the records in the log are known by.
+    private var marks: [RecordMark: RecordName] = [:]
     /// The publisher's own values in the log.
     private(set) var kept: [String: [UInt8]] = [:]
     /// What was asked of the log and not done yet.
@@ -70,19 +72,31 @@ struct PublisherConversation {
         var answers: [String] = []
         while !self.jobs.isEmpty {
             let (id, action) = self.jobs.removeFirst()
-            if let event = self.work(action) { answers += self.happened(.log(id, event)) }
+            guard var event = self.work(action) else { continue }
+            // As its worker does: what was brought together is written together.
+            while case .appended(let stream, var seqs) = event,
+                case (id, .append(stream, let record, .some))? = self.jobs.first
+            {
+                _ = self.work(self.jobs.removeFirst().1)
+                seqs.insert(record.seq)
+                event = .appended(stream, seqs)
+            }
+            answers += self.happened(.log(id, event))
         }
         return answers
     }
 
     private mutating func work(_ action: PublisherStateMachine.LogAction) -> PublisherStateMachine.LogEvent? {
         switch action {
-        case .append(let stream, let record):
+        case .find(let marks):
+            return .found(self.marks.filter { marks.contains($0.key) })
+        case .append(let stream, let record, let mark):
             let seqs = SeqSet([record.seq...record.seq])
             guard !self.isDiskFull else {
                 return .appendFailed(stream, seqs, TrackingError(.spoolFailed, "the disk is full"))
             }
             self.log[stream, default: [:]][record.seq] = record
+            if let mark { self.marks[mark] = RecordName(stream: stream, seq: record.seq) }
             return .appended(stream, seqs)
         case .read(let stream, let seqs, _):
             let all = seqs.ranges.flatMap { Array($0) }
@@ -244,6 +258,7 @@ struct PublisherConversation {
         switch answer {
         case .trip(let trip): trip.state.rawValue
         case .records(let count): "\(count) records"
+        case .taken(let names): "taken \(names.map { "\($0.seq)" }.joined(separator: ","))"
         case .bound: "bound"
         case .reported: "reported"
         case .snapshot(let snapshot): "snapshot \(snapshot.trackables.map { "\($0.id) \($0.state.rawValue)" })"

@@ -188,7 +188,7 @@ struct RecordingLaneTests {
         let fix = Location(coordinate: try #require(Coordinate(latitude: 1, longitude: 1)), time: UnixTime(1000))
         let actions = machine.happened(.fix(fix, raw: fix), at: moment)
         let appended = actions.compactMap { action -> (StreamID, UInt64)? in
-            if case .log(_, .append(let stream, let record)) = action { (stream, record.seq) } else { nil }
+            if case .log(_, .append(let stream, let record, _)) = action { (stream, record.seq) } else { nil }
         }
         #expect(appended.count == 1 && appended[0] == (current, 8))
     }

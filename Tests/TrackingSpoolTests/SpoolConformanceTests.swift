@@ -125,6 +125,53 @@ import TrackingTesting
         }
     }
 
+    @Test(arguments: SpoolSubject.allCases) func whatHasAMarkIsKnownByIt(_ subject: SpoolSubject) async throws {
+        try await subject.run { log in
+            let (van, bus) = (try TrackableID("van"), try TrackableID("bus"))
+            _ = try await log.storage.open(now: start)
+            try await log.storage.append(try marked(1...3), state: [:], now: start)
+            try await log.storage.append(try entries(4...4))
+            let one = try stream("one")
+            #expect(
+                try await log.storage.known(try [mark(2), mark(9), mark(1)], of: van) == [
+                    try mark(1): RecordName(stream: one, seq: 1), try mark(2): RecordName(stream: one, seq: 2),
+                ])
+            #expect(try await log.storage.known([try mark(1)], of: bus).isEmpty, "each trackable has its own")
+            #expect(try await log.storage.readAll("one", 2...2).records == [record(2)])
+
+            try await log.storage.remove(numbers(1...4), of: one)
+            try await log.storage.forget(one)
+            let again = try await log.afterCrash()
+            _ = try await again.open(now: start)
+            #expect(try await again.known(try [mark(3)], of: van) == [try mark(3): RecordName(stream: one, seq: 3)])
+            try await again.close()
+        }
+    }
+
+    @Test(arguments: SpoolSubject.allCases) func whatWasNotWrittenIsNotKnown(_ subject: SpoolSubject) async throws {
+        try await subject.run { log in
+            _ = try await log.storage.open(now: start)
+            try await log.storage.append(try marked(1...3), state: [:], now: start)
+            await #expect(throws: TrackingError.self) {
+                try await log.storage.append(try marked(4...4) + marked(3...3), state: [:], now: start)
+            }
+            #expect(try await log.storage.known([try mark(4)], of: try TrackableID("van")).isEmpty)
+        }
+    }
+
+    @Test(arguments: SpoolSubject.allCases) func aMarkIsKeptForNinetyDays(_ subject: SpoolSubject) async throws {
+        try await subject.run { log in
+            let (van, day) = (try TrackableID("van"), Duration.seconds(86_400))
+            _ = try await log.storage.open(now: start)
+            try await log.storage.append(try marked(1...3), state: [:], now: start)
+            try await log.storage.append(try marked(4...4), state: [:], now: start.advanced(by: day * 90))
+            #expect(try await log.storage.known([try mark(1)], of: van).count == 1)
+            try await log.storage.append(try marked(5...5), state: [:], now: start.advanced(by: day * 92))
+            #expect(try await log.storage.known(try [mark(1), mark(3)], of: van).isEmpty)
+            #expect(try await log.storage.known(try [mark(4), mark(5)], of: van).count == 2)
+        }
+    }
+
     @Test(arguments: SpoolSubject.allCases) func whatIsSetAsideIsNoRecord(_ subject: SpoolSubject) async throws {
         try await subject.run { log in
             _ = try await log.storage.open(now: start)

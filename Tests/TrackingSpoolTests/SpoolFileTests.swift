@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import TestSupport
 import Testing
 import TrackingCore
@@ -29,6 +30,70 @@ import TrackingCore
             try Data(contentsOf: URL(filePath: copy)).write(to: URL(filePath: path), options: [])
             let restored = try await log.open(now: start).trackables[van]
             #expect(restored?.current == nil && restored?.streams.map(\.stored) == [numbers(1...5)])
+            try await log.close()
+        }
+    }
+
+    @Test func anEarlierLogIsGivenWhatItHasNot() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "log").path()
+            let first = try DatabaseQueue(path: path)
+            try await first.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA page_size = \(SpoolSchema.pageSize)")
+                for statement in SpoolSchema.versions[0] { try db.execute(sql: statement) }
+            }
+            try first.close()
+            let log = SQLiteSpool(path: path)
+            #expect(try await log.open(now: start) == SpoolContents(), "it is no damaged log")
+            try await log.append(try marked(1...2), state: [:], now: start)
+            #expect(try await log.known([try mark(2)], of: try TrackableID("van")).count == 1)
+            try await log.close()
+            #expect(try await log.open(now: start).salvage == nil)
+            try await log.close()
+        }
+    }
+
+    @Test func ofManyMarksTheOldestAreLetGo() async throws {
+        try await withTemporaryFolder { folder in
+            let file = try SpoolFile(path: folder.appending(path: "log").path(), isOrderly: false, checkedSize: 0)
+            file.markLimit = 100
+            let van = try TrackableID("van")
+            func known(_ seqs: ClosedRange<UInt64>) throws -> Int {
+                try file.use { db in try file.known(try seqs.map { try mark($0) }, of: van, db).count }
+            }
+            for seqs: ClosedRange<UInt64> in [1...60, 61...100] {
+                try file.transaction(isDurable: false) { try file.append(try marked(seqs), state: [:], now: start, $0) }
+            }
+            #expect(try known(1...100) == 100)
+            try file.transaction(isDurable: false) {
+                try file.append(try marked(101...130), state: [:], now: start, $0)
+            }
+            #expect(try known(1...30) == 0)
+            #expect(try known(31...130) == 100)
+            try file.close()
+        }
+    }
+
+    @Test func marksAreTakenOverFromADamagedLog() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "log").path()
+            let (van, one) = (try TrackableID("van"), try stream("one"))
+            let log = SQLiteSpool(path: path)
+            _ = try await log.open(now: start)
+            try await log.append(try marked(1...40), state: [:], now: start)
+            try await log.remove(numbers(1...5), of: one)
+            try await log.close()
+            var bytes = try Data(contentsOf: URL(filePath: path))
+            let place = try #require(bytes.firstRange(of: Data(record(17).payload)))
+            bytes[place.lowerBound + 50] ^= 0x10
+            try bytes.write(to: URL(filePath: path), options: [])
+            _ = try await log.open(now: start)
+            _ = try await log.readAll("one", 6...40)
+            try await log.close()
+
+            #expect(try await log.open(now: start).salvage != nil)
+            let known = try await log.known(try (1...40).map { try mark($0) }, of: van)
+            #expect(Set(known.values.map(\.seq)) == Set(1...40).subtracting([17]), "what was lost may come again")
             try await log.close()
         }
     }

@@ -72,6 +72,23 @@ func entries(
     return seqs.map { SpoolEntry(record($0, size: size), of: trackable, in: stream) }
 }
 
+/// The same with marks.
+func marked(_ seqs: ClosedRange<UInt64>) throws -> [SpoolEntry] {
+    try entries(seqs).map { entry in
+        var entry = entry
+        entry.mark = try mark(entry.record.seq)
+        return entry
+    }
+}
+
+/// What the record of this number is known by.
+func mark(_ seq: UInt64) throws(TrackingError) -> RecordMark {
+    guard let digest = RecordDigest([UInt8](repeating: UInt8(truncatingIfNeeded: seq &* 37), count: 32)) else {
+        throw TrackingError(.invalidPayload, "no digest")
+    }
+    return RecordMark(time: record(seq).time, digest: digest)
+}
+
 func numbers(_ ranges: ClosedRange<UInt64>...) -> SeqSet { SeqSet(ranges) }
 
 extension SpoolStorage {

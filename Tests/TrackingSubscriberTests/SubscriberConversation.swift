@@ -153,6 +153,8 @@ struct SubscriberConversation {
         case .tell(.refused(let id, let error)): return ["refused \(id?.rawValue ?? "everything") (\(error.code))"]
         case .tell(.publishRefused(let topic, let error)): return ["may not write \(topic) (\(error.code))"]
         case .tell(.badMessage(let topic, _)): return ["bad message on \(topic)"]
+        case .published(let request, let failure):
+            return ["published \(request)" + (failure.map { " not: \($0.code)" } ?? "")]
         case .tell(.connection(let disconnection)): return [disconnection == nil ? "connected" : "not connected"]
         }
     }

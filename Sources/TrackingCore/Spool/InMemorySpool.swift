@@ -16,12 +16,25 @@ public final class InMemorySpool: SpoolStorage {
         var streams: [Stream] = []
         var values: [String: [UInt8]] = [:]
         var quarantine: [QuarantinedRecord] = []
+        /// By trackable, oldest first, with when each was added.
+        var marks: [TrackableID: [(mark: RecordMark, name: RecordName, added: UnixTime)]] = [:]
         var nextPlace: Int64 = 1
         var failure: TrackingError?
         var appends = 0
         var dropped = 0
 
         func place(of id: StreamID) -> Int? { self.streams.firstIndex { $0.id == id } }
+
+        mutating func remember(_ entry: SpoolEntry, now: UnixTime) {
+            guard let mark = entry.mark else { return }
+            let name = RecordName(stream: entry.stream, seq: entry.record.seq)
+            self.marks[entry.trackable, default: []].append((mark, name, now))
+            if self.marks[entry.trackable]?.count ?? 0 >= RecordMark.maximumCount + RecordMark.slack {
+                self.marks[entry.trackable]?.removeFirst(RecordMark.slack)
+            }
+            let old = self.marks[entry.trackable]?.prefix { now.since($0.added) > RecordMark.maximumAge }.count ?? 0
+            if old > 0 { self.marks[entry.trackable]?.removeFirst(old) }
+        }
 
         mutating func stream(_ id: StreamID, of trackable: TrackableID, isEnded: Bool) -> Int {
             if let place = self.place(of: id) { return place }
@@ -76,8 +89,10 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/append(_:state:)``.
-    public func append(_ records: [SpoolEntry], state values: [String: [UInt8]?]) async throws(TrackingError) {
+    /// See ``SpoolStorage/append(_:state:now:)``.
+    public func append(
+        _ records: [SpoolEntry], state values: [String: [UInt8]?], now: UnixTime
+    ) async throws(TrackingError) {
         try self.state.withLock { state throws(TrackingError) in
             guard state.isOpen else { throw TrackingError(.stopped, "the log is not open") }
             var failure = state.failure
@@ -96,8 +111,21 @@ public final class InMemorySpool: SpoolStorage {
                 state.streams[place].records[entry.record.seq] = (state.nextPlace, entry.record)
                 state.streams[place].last = max(state.streams[place].last, entry.record.seq)
                 state.nextPlace += 1
+                state.remember(entry, now: now)
             }
             for (name, value) in values { state.values[name] = value }
+        }
+    }
+
+    /// See ``SpoolStorage/known(_:of:)``.
+    public func known(
+        _ marks: [RecordMark], of trackable: TrackableID
+    ) async throws(TrackingError) -> [RecordMark: RecordName] {
+        try self.withOpen { state in
+            let wanted = Set(marks)
+            return (state.marks[trackable] ?? []).reduce(into: [:]) { known, entry in
+                if wanted.contains(entry.mark) { known[entry.mark] = entry.name }
+            }
         }
     }
 

@@ -150,6 +150,18 @@ public struct SpoolStateMachine: Sendable {
         self.streams.map { StoredStream(id: $0.id, stored: $0.stored, last: $0.last) }
     }
 
+    /// Whether a record is on disk.
+    public func holds(_ name: RecordName) -> Bool {
+        self.streams.first { $0.id == name.stream }?.stored.contains(name.seq) ?? false
+    }
+
+    /// The recorders that have not acknowledged all of these.
+    public func recordersWithout(_ records: [StreamID: SeqSet]) -> [ClientID] {
+        self.configuration.recorders.filter { recorder in
+            records.contains { $1.last ?? 0 > self.acknowledged[recorder]?[$0] ?? 0 }
+        }
+    }
+
     /// How many records the batch that is on its way has; `nil` when none is, or when it is an empty one that asks.
     public var inFlight: Int? { self.phase == .inFlight(isProbe: false) ? self.attempt?.records.count : nil }
 

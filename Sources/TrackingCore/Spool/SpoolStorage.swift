@@ -13,14 +13,21 @@ public protocol SpoolStorage: Sendable {
 
     /// Adds records, and sets small values of the publisher's with them. Durable on return, all or nothing.
     ///
-    /// A stream that is not known yet begins with its first record; the one that its trackable had before it ends.
+    /// A stream that is not known yet begins with its first record; the one that its trackable had before it ends. What has a
+    /// mark is known by it from now on, in the same transaction: ``known(_:of:)``.
     ///
     /// - Parameters:
     ///   - records: At most 10,000.
     ///   - state: New values, by name; `nil` removes one.
+    ///   - now: Marks from more than ``RecordMark/maximumAge`` before may go.
     /// - Throws: `spoolFailed` when the disk is full or fails: the numbers count as given out. `spoolDamaged` when the log
     ///   is damaged: close it and open it again.
-    func append(_ records: [SpoolEntry], state: [String: [UInt8]?]) async throws(TrackingError)
+    func append(_ records: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime) async throws(TrackingError)
+
+    /// The names that records of these marks were given, also when they are not in the log any more.
+    ///
+    /// - Throws: `spoolFailed`, `spoolDamaged`.
+    func known(_ marks: [RecordMark], of trackable: TrackableID) async throws(TrackingError) -> [RecordMark: RecordName]
 
     /// Reads records, in order of `seq`: as many of the first as `maximumCount`, and as have `maximumBytes` of payload
     /// together, but at least one where one is there.
@@ -89,9 +96,9 @@ public protocol SpoolStorage: Sendable {
 }
 
 extension SpoolStorage {
-    /// Adds records: see ``append(_:state:)``.
-    public func append(_ records: [SpoolEntry]) async throws(TrackingError) {
-        try await self.append(records, state: [:])
+    /// Adds records without marks: see ``append(_:state:now:)``.
+    public func append(_ records: [SpoolEntry], state: [String: [UInt8]?] = [:]) async throws(TrackingError) {
+        try await self.append(records, state: state, now: UnixTime(0))
     }
 }
 
@@ -103,12 +110,17 @@ public struct SpoolEntry: Hashable, Sendable {
     public var stream: StreamID
     /// The record.
     public var record: SpoolRecord
+    /// What it is known by when it comes again; `nil`, as always in what is read, for nothing.
+    public var mark: RecordMark?
 
     /// Makes an entry.
-    public init(_ record: SpoolRecord, of trackable: TrackableID, in stream: StreamID) {
+    public init(
+        _ record: SpoolRecord, of trackable: TrackableID, in stream: StreamID, mark: RecordMark? = nil
+    ) {
         self.trackable = trackable
         self.stream = stream
         self.record = record
+        self.mark = mark
     }
 }
 

@@ -22,9 +22,20 @@ struct StateOptions: ParsableArguments {
     ///
     /// - Throws: `storeUnusable`, `storeFailed`, and what `body` throws.
     func useAccess<Value>(_ body: (AccessStore) async throws -> Value) async throws -> Value {
+        try await self.use { try await body(AccessStore($0)) }
+    }
+
+    /// Opens the gateway's names, fences and rules, does something with them, and closes them. A gateway may run beside it.
+    ///
+    /// - Throws: `storeUnusable`, `storeFailed`, and what `body` throws.
+    func useRules<Value>(_ body: (RuleStore) async throws -> Value) async throws -> Value {
+        try await self.use { try await body(RuleStore($0)) }
+    }
+
+    private func use<Value>(_ body: (GatewayDatabase) async throws -> Value) async throws -> Value {
         let database = try GatewayDatabase(path: try self.path(for: "gateway.sqlite"))
         let result: Result<Value, any Error>
-        do { result = .success(try await body(AccessStore(database))) } catch { result = .failure(error) }
+        do { result = .success(try await body(database)) } catch { result = .failure(error) }
         try database.close()
         return try result.get()
     }

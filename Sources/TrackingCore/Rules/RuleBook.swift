@@ -1,0 +1,181 @@
+/// Decides what operators are told of: one event a crossing, never from a late point. Touches no clock and no log.
+///
+/// Time is that of the wall clock, as fixes tell theirs, so that what is kept holds over restarts.
+public struct RuleBook: Sendable {
+    /// Something to tell.
+    public struct Finding: Hashable, Sendable {
+        /// Of which trackable.
+        public var trackable: TrackableID
+        /// Which rule, by name.
+        public var rule: String
+        /// What happened.
+        public var kind: TrackingEvent.Kind
+        /// What there is to say about it; the rule's name among it.
+        public var detail: [String: JSONValue]
+        /// When.
+        public var time: UnixTime
+        /// Where, where known.
+        public var location: Location?
+    }
+
+    /// How a rule stands for one trackable, to be kept.
+    public struct Entry: Hashable, Sendable {
+        /// Of which trackable.
+        public var trackable: TrackableID
+        /// Which rule, by name.
+        public var rule: String
+        /// How it stands.
+        public var state: RuleState
+
+        /// Makes an entry.
+        public init(trackable: TrackableID, rule: String, state: RuleState) {
+            self.trackable = trackable
+            self.rule = rule
+            self.state = state
+        }
+    }
+
+    /// A fix that is older than this when it comes is late: it tells where something was, not where it is.
+    public static let maximumLateness: Duration = .seconds(120)
+    /// A fix that is further ahead of the clock than this is not believed.
+    public static let maximumHaste: Duration = .seconds(60)
+
+    private var rules: [Rule]
+    private var states: [TrackableID: [String: RuleState]] = [:]
+    private var last: [TrackableID: Location] = [:]
+    private var changed: Set<TrackableID> = []
+    private var deadlines = MinHeap<Deadline>()
+    /// What has a place in ``deadlines``: one that moves away is looked at again when the former one comes.
+    private var expected: Set<Key> = []
+
+    private struct Key: Hashable {
+        var trackable: TrackableID
+        var rule: String
+    }
+
+    private struct Deadline: Comparable {
+        var time: UnixTime
+        var key: Key
+        static func < (left: Self, right: Self) -> Bool { left.time < right.time }
+    }
+
+    /// Starts with these rules, of which the later of two of one name counts, and with what was kept of them. Nobody was
+    /// silent while nobody listened: that time counts from `now`.
+    public init(_ rules: [Rule], kept: [Entry] = [], now: UnixTime) {
+        self.rules = []
+        self.replace(rules)
+        for entry in kept {
+            guard let rule = self.rules.first(where: { $0.name == entry.rule }), rule.isFor(entry.trackable) else {
+                continue
+            }
+            var state = entry.state
+            if case .silent = rule.condition, !state.isTold {
+                state = RuleState(holds: false, since: now, isTold: false)
+            }
+            self.states[entry.trackable, default: [:]][entry.rule] = state
+            self.expect(rule, state, of: entry.trackable)
+        }
+    }
+
+    /// Other rules from now on. A rule that is not as it was begins anew.
+    public mutating func replace(_ rules: [Rule]) {
+        let former = Dictionary(self.rules.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
+        let latter = Dictionary(rules.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
+        for (id, states) in self.states {
+            self.states[id] = states.filter { former[$0.key] == latter[$0.key] }
+        }
+        self.rules = latter.values.sorted { $0.name < $1.name }
+        self.deadlines = MinHeap()
+        self.expected = []
+        for (id, states) in self.states {
+            for rule in self.rules { states[rule.name].map { self.expect(rule, $0, of: id) } }
+        }
+    }
+
+    /// When `timerFired` is to be called; `nil` when never.
+    public var nextDeadline: UnixTime? { self.deadlines.min?.time }
+
+    /// What is to be kept, of the trackables that something changed of since the last call.
+    public mutating func takeChanges() -> [Entry] {
+        defer { self.changed = [] }
+        return self.changed.flatMap { id in
+            (self.states[id] ?? [:]).map { Entry(trackable: id, rule: $0.key, state: $0.value) }
+        }
+    }
+
+    /// A position was heard of.
+    public mutating func moved(_ id: TrackableID, _ fix: Location, now: UnixTime) -> [Finding] {
+        guard fix.source != .predicted, !self.isLate(fix, of: id, now: now) else { return [] }
+        self.last[id] = fix
+        return self.examine(id, at: fix.time) { state, rule in state.moved(rule.condition, fix) }
+    }
+
+    /// A publisher said whether its trackable is near its destination.
+    public mutating func came(near isNear: Bool, _ id: TrackableID, now: UnixTime) -> [Finding] {
+        self.examine(id, at: now) { state, rule in
+            rule.condition == .arrived && state.came(near: isNear, at: now)
+        }
+    }
+
+    /// The next deadline came.
+    public mutating func timerFired(now: UnixTime) -> [Finding] {
+        var findings: [Finding] = []
+        while let deadline = self.deadlines.min, deadline.time <= now {
+            _ = self.deadlines.popMin()
+            self.expected.remove(deadline.key)
+            let (id, name) = (deadline.key.trackable, deadline.key.rule)
+            guard let rule = self.rules.first(where: { $0.name == name }), var state = self.states[id]?[name] else {
+                continue
+            }
+            guard state.deadline(rule.condition) == deadline.time else {
+                self.expect(rule, state, of: id)
+                continue
+            }
+            state.deadlineCame()
+            self.states[id]?[name] = state
+            self.changed.insert(id)
+            findings.append(self.finding(rule, of: id, at: deadline.time))
+        }
+        return findings
+    }
+
+    private func isLate(_ fix: Location, of id: TrackableID, now: UnixTime) -> Bool {
+        if let last = self.last[id], fix.time <= last.time { return true }
+        return fix.time < now.advanced(by: .zero - Self.maximumLateness)
+            || fix.time > now.advanced(by: Self.maximumHaste)
+    }
+
+    private mutating func examine(
+        _ id: TrackableID, at time: UnixTime, _ isToTell: (inout RuleState, Rule) -> Bool
+    ) -> [Finding] {
+        var findings: [Finding] = []
+        for rule in self.rules where rule.isFor(id) {
+            let former = self.states[id]?[rule.name]
+            var state = former ?? RuleState()
+            if isToTell(&state, rule) { findings.append(self.finding(rule, of: id, at: time)) }
+            guard state != former, state != RuleState() else { continue }
+            self.states[id, default: [:]][rule.name] = state
+            self.changed.insert(id)
+            self.expect(rule, state, of: id)
+        }
+        return findings
+    }
+
+    private mutating func expect(_ rule: Rule, _ state: RuleState, of id: TrackableID) {
+        let key = Key(trackable: id, rule: rule.name)
+        guard let time = state.deadline(rule.condition), self.expected.insert(key).inserted else { return }
+        self.deadlines.push(Deadline(time: time, key: key))
+    }
+
+    private func finding(_ rule: Rule, of id: TrackableID, at time: UnixTime) -> Finding {
+        var detail = rule.condition.detail
+        detail["rule"] = .text(rule.name)
+        let last = self.last[id]
+        if case .speed = rule.condition, let speed = last?.speed { detail["speed"] = .number(speed) }
+        if case .lowBattery = rule.condition, let level = last?.batteryLevel {
+            detail["percent"] = .number(level * 100)
+        }
+        return Finding(
+            trackable: id, rule: rule.name, kind: rule.condition.kind, detail: detail, time: time, location: last)
+    }
+}

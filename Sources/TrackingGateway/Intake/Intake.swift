@@ -1,0 +1,85 @@
+public import Logging
+public import ServiceLifecycle
+import Synchronization
+public import TrackingCore
+public import TrackingPublisher
+
+/// Publishes what comes in by HTTP under the protocol, as a device publishes what it records.
+///
+///     let names = try await intake.take(drafts, for: id, within: .seconds(20))     // while it runs
+///
+/// What it returned for is safe: in its log, taken by the broker, and stored by the recorders it was told to wait for. What
+/// it threw for may be sent again as it is: what was taken keeps its names and is stored once.
+public final class Intake: Service {
+    private let running: @Sendable () async throws -> Void
+    private let taking: @Sendable ([RecordDraft], TrackableID, Duration) async throws(TrackingError) -> [RecordName]
+    private let logger: Logger
+    /// How many records are being taken.
+    private let underWay = Mutex(0)
+
+    /// The most records that are under way together: what is more is refused, and comes again.
+    private let maximumUnderWay: Int
+
+    /// Makes an intake that takes nothing yet.
+    ///
+    /// - Parameters:
+    ///   - configuration: Who it is to the broker, and the recorders it waits for.
+    ///   - spool: Its log. It has no limits: nothing that was answered is let go unsent.
+    ///   - maximumUnderWay: The most records that are under way together, > 0; a batch that comes alone may have more.
+    public init<Transport: MessageTransport>(
+        configuration: PublisherConfiguration, transport: Transport, spool: any SpoolStorage,
+        maximumUnderWay: Int = 50_000, logger: Logger = Logger(label: "godwit.intake")
+    ) {
+        var configuration = configuration
+        configuration.limits = SpoolLimits()
+        // Nobody's receiver is asked for anything.
+        configuration.sensorResolution = configuration.defaultResolution
+        let publisher = AssetPublisher(
+            configuration: configuration, transport: transport, spool: spool, logger: logger)
+        publisher.drain()
+        self.running = { try await publisher.run() }
+        self.taking = { (drafts, id, limit) async throws(TrackingError) in
+            try await publisher.take(drafts, for: id, within: limit)
+        }
+        self.maximumUnderWay = maximumUnderWay
+        self.logger = logger
+    }
+
+    /// Runs until a graceful shutdown or cancellation. Call it once.
+    ///
+    /// - Throws: `takenOver` when another program uses the client id; `spoolFailed` when the log cannot be opened.
+    public func run() async throws {
+        do {
+            try await self.running()
+        } catch {
+            // Whoever was refused at the end comes again; what is in the log goes out the next time.
+            guard Task.isShuttingDownGracefully || Task.isCancelled else { throw error }
+            self.logger.warning("not everything went out", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    /// Takes records of one trackable, and returns when they are safe: see ``AssetPublisher/take(_:for:within:)``.
+    ///
+    /// - Returns: Their names, in their order.
+    /// - Throws: `overloaded` where too much is under way; what the publisher throws.
+    @discardableResult
+    public func take(
+        _ drafts: [RecordDraft], for id: TrackableID, within limit: Duration
+    ) async throws(TrackingError) -> [RecordName] {
+        try self.begin(drafts.count)
+        defer { self.underWay.withLock { $0 -= drafts.count } }
+        return try await self.taking(drafts, id, limit)
+    }
+
+    private func begin(_ count: Int) throws(TrackingError) {
+        let isRoom = self.underWay.withLock { underWay in
+            // One batch goes by itself, however large.
+            guard underWay == 0 || underWay + count <= self.maximumUnderWay else { return false }
+            underWay += count
+            return true
+        }
+        guard isRoom else {
+            throw TrackingError(.overloaded, "too many records are under way; send them again a little later")
+        }
+    }
+}

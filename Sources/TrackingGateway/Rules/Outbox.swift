@@ -1,0 +1,126 @@
+package import GRDB
+package import TrackingCore
+
+/// What is to be told elsewhere, in order, until everyone who is to be told has been: each reader has a place of its own, which lasts
+/// over restarts.
+package struct Outbox: Sendable {
+    /// What kind of message it is.
+    package enum Kind: String, Hashable, Sendable, CaseIterable {
+        case event, trip, position
+    }
+
+    /// One message.
+    package struct Entry: Hashable, Sendable {
+        /// Names it for ever; later ones have higher places.
+        package var place: Int64
+        /// Of which trackable.
+        package var trackable: TrackableID
+        /// What it is.
+        package var kind: Kind
+        /// Whether a rule of this gateway made it.
+        package var isOwn: Bool
+        /// When it came.
+        package var time: UnixTime
+        /// The protocol's payload.
+        package var payload: String
+    }
+
+    /// A message that has no place yet.
+    package struct Draft: Hashable, Sendable {
+        package var trackable: TrackableID
+        package var kind: Kind
+        package var isOwn = false
+        package var time: UnixTime
+        package var payload: String
+    }
+
+    /// The most messages that are kept for readers that do not come to read, and for how long.
+    package static let maximumCount: Int64 = 1_000_000
+    package static let maximumAge: Duration = .seconds(7 * 86_400)
+
+    private let database: GatewayDatabase
+
+    package init(_ database: GatewayDatabase) { self.database = database }
+
+    /// Lets a reader begin where the outbox ends now, unless it has a place already.
+    package func begin(_ reader: String) async throws(TrackingError) {
+        try await self.database.write { db in
+            try db.execute(
+                sql: """
+                    INSERT OR IGNORE INTO outboxReader(name, place)
+                    SELECT ?, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'outbox'), 0)
+                    """, arguments: [reader])
+        }
+    }
+
+    /// Forgets readers that nobody reads for any more: all but these.
+    package func keep(readers: [String]) async throws(TrackingError) {
+        try await self.database.write { db in
+            for name in try String.fetchAll(db, sql: "SELECT name FROM outboxReader") where !readers.contains(name) {
+                try db.execute(sql: "DELETE FROM outboxReader WHERE name = ?", arguments: [name])
+            }
+        }
+    }
+
+    /// The next messages of a reader, at most `limit` of some kinds, rules' alone or all, behind its place; and the place up to
+    /// which it has then read.
+    package func next(
+        _ reader: String, kinds: Set<Kind>, ownAlone: Bool, limit: Int
+    ) async throws(TrackingError) -> (entries: [Entry], through: Int64) {
+        try await self.database.read { db in
+            let place = try Int64.fetchOne(
+                db, sql: "SELECT place FROM outboxReader WHERE name = ?", arguments: [reader])
+            let names = kinds.map { "'\($0.rawValue)'" }.sorted().joined(separator: ",")
+            let rows = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT place, trackable, kind, isOwn, time, payload FROM outbox
+                    WHERE place > ? AND kind IN (\(names)) AND isOwn >= ? ORDER BY place LIMIT ?
+                    """, arguments: [place ?? 0, ownAlone ? 1 : 0, limit])
+            let entries = try rows.map(Self.entry)
+            if entries.count == limit, let last = entries.last { return (entries, last.place) }
+            let end = try Int64.fetchOne(db, sql: "SELECT max(place) FROM outbox") ?? place ?? 0
+            return (entries, max(end, entries.last?.place ?? 0))
+        }
+    }
+
+    /// A reader has told everything up to a place.
+    package func told(_ reader: String, through place: Int64) async throws(TrackingError) {
+        try await self.database.write { db in
+            try db.execute(
+                sql: "UPDATE outboxReader SET place = max(place, ?) WHERE name = ?", arguments: [place, reader])
+        }
+    }
+
+    /// Removes what everyone has read, and what nobody came to read in time.
+    ///
+    /// - Returns: How many of the latter there were that some reader had not read.
+    package func trim(now: UnixTime) async throws(TrackingError) -> Int {
+        try await self.database.write { db in
+            let read = try Int64.fetchOne(db, sql: "SELECT min(place) FROM outboxReader") ?? .max
+            try db.execute(sql: "DELETE FROM outbox WHERE place <= ?", arguments: [read])
+            let last = try Int64.fetchOne(db, sql: "SELECT max(place) FROM outbox") ?? 0
+            let oldest = now.advanced(by: .zero - Self.maximumAge).seconds
+            try db.execute(
+                sql: "DELETE FROM outbox WHERE place <= ? OR time < ?", arguments: [last - Self.maximumCount, oldest])
+            return db.changesCount
+        }
+    }
+
+    /// Adds messages, within a transaction.
+    package static func add(_ drafts: [Draft], to db: Database) throws {
+        for draft in drafts {
+            try db.execute(
+                sql: "INSERT INTO outbox(trackable, kind, isOwn, time, payload) VALUES(?, ?, ?, ?, ?)",
+                arguments: [
+                    draft.trackable.rawValue, draft.kind.rawValue, draft.isOwn, draft.time.seconds, draft.payload,
+                ])
+        }
+    }
+
+    private static func entry(_ row: Row) throws -> Entry {
+        Entry(
+            place: row[0], trackable: try TrackableID(row[1]), kind: Kind(rawValue: row[2]) ?? .event, isOwn: row[3],
+            time: UnixTime(row[4]), payload: row[5])
+    }
+}

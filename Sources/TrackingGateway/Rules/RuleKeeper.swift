@@ -1,0 +1,288 @@
+import GRDB
+package import Logging
+import ServiceLifecycle
+import Synchronization
+package import TrackingCore
+package import TrackingSubscriber
+
+/// Looks at everything that is heard with the rules in hand, and puts what they find, and what webhooks want, into the outbox; the
+/// rules' findings go to their trackables' event topics from there.
+package final class RuleKeeper: Service {
+    /// What it is told once.
+    package struct Configuration: Sendable {
+        /// What is put into the outbox of what is heard; the rules' events always are.
+        package var kinds: Set<Outbox.Kind> = []
+        /// The clock.
+        package var now: @Sendable () -> UnixTime
+        /// Draws random names.
+        package var seed: UInt64
+
+        /// Makes a configuration.
+        package init(kinds: Set<Outbox.Kind> = [], seed: UInt64, now: @escaping @Sendable () -> UnixTime) {
+            self.kinds = kinds
+            self.seed = seed
+            self.now = now
+        }
+    }
+
+    /// The outbox's reader that tells the rules' events on their topics.
+    package static let topicReader = "mqtt"
+
+    private let configuration: Configuration
+    private let database: GatewayDatabase
+    private let store: RuleStore
+    private let outbox: Outbox
+    private let events: AsyncStream<SubscriberEvent>
+    private let publish: @Sendable (TrackingEvent, TrackableID) async throws(TrackingError) -> Void
+    private let logger: Logger
+    private let desk: Mutex<Desk>
+
+    /// What was found and is not kept yet.
+    private struct Desk {
+        var book: RuleBook
+        var numbers: RuleStreams
+        var version: Int64 = -1
+        var drafts: [Outbox.Draft] = []
+        var findings: [RuleBook.Finding] = []
+        /// What was let go because the file could not be written.
+        var lost = 0
+    }
+
+    /// The most messages that wait in memory for the file.
+    private static let maximumWaiting = 10_000
+
+    /// Makes a keeper that looks at nothing yet.
+    ///
+    /// - Parameters:
+    ///   - events: What is heard.
+    ///   - publish: Tells an event on its topic; returns when the broker has it.
+    package init(
+        configuration: Configuration, database: GatewayDatabase, events: AsyncStream<SubscriberEvent>,
+        publish: @escaping @Sendable (TrackingEvent, TrackableID) async throws(TrackingError) -> Void,
+        logger: Logger = Logger(label: "godwit.rules")
+    ) {
+        self.configuration = configuration
+        self.database = database
+        self.store = RuleStore(database)
+        self.outbox = Outbox(database)
+        self.events = events
+        self.publish = publish
+        self.logger = logger
+        self.desk = Mutex(
+            Desk(
+                book: RuleBook([], now: configuration.now()), numbers: RuleStreams(seed: configuration.seed)))
+    }
+
+    /// Looks until a graceful shutdown or cancellation; what was found by then is kept.
+    package func run() async throws {
+        try await self.outbox.begin(Self.topicReader)
+        try await self.start()
+        await cancelWhenGracefulShutdown {
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { for await event in self.events { self.heard(event) } }
+                group.addTask { await self.tick() }
+                group.addTask { await self.tell() }
+                await group.waitForAll()
+            }
+        }
+        try await self.save()
+    }
+
+    private func start() async throws(TrackingError) {
+        let rules = try await self.store.rules()
+        let version = try await self.store.version()
+        let (kept, streams) = try await self.database.read { db in (try Self.entries(db), try Self.streams(db)) }
+        self.desk.withLock { desk in
+            desk.book = RuleBook(rules, kept: kept, now: self.configuration.now())
+            desk.numbers.known = streams
+            desk.version = version
+        }
+    }
+
+    // MARK: - Looking
+
+    private func heard(_ event: SubscriberEvent) {
+        let now = self.configuration.now()
+        self.desk.withLock { desk in
+            switch event {
+            case .location(let id, let update):
+                guard update.update.kind == .actual, !update.isLate else { return }
+                for fix in update.skipped + [update.update.location] {
+                    desk.findings += desk.book.moved(id, fix, now: now)
+                }
+                guard !update.isRetained else { return }
+                self.take(.position, id, &desk, now) { try? LocationCodec.encode(update.update) }
+            case .resolution(let id, let inForce?):
+                desk.findings += desk.book.came(near: inForce.isNear, id, now: now)
+            case .trip(let id, let trip?):
+                self.take(.trip, id, &desk, now) { MessageCodec.encode(trip) }
+            case .event(let id, let event) where !desk.numbers.isOwn(event.stream, of: id):
+                self.take(.event, id, &desk, now) { MessageCodec.encode(event) }
+            default:
+                break
+            }
+        }
+    }
+
+    private func take(
+        _ kind: Outbox.Kind, _ id: TrackableID, _ desk: inout Desk, _ now: UnixTime, _ payload: () -> [UInt8]?
+    ) {
+        guard self.configuration.kinds.contains(kind), let payload = payload() else { return }
+        guard desk.drafts.count < Self.maximumWaiting else { return desk.lost += 1 }
+        desk.drafts.append(
+            Outbox.Draft(trackable: id, kind: kind, time: now, payload: String(decoding: payload, as: UTF8.self)))
+    }
+
+    // MARK: - Keeping
+
+    /// Every 50 ms what was found, every second the rules, every minute the outbox.
+    private func tick() async {
+        var count = 0
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .milliseconds(50))
+            count += 1
+            do throws(TrackingError) {
+                self.desk.withLock { $0.findings += $0.book.timerFired(now: self.configuration.now()) }
+                try await self.save()
+                if count.isMultiple(of: 20) { try await self.reload() }
+                if count.isMultiple(of: 1200) { try await self.trim() }
+            } catch {
+                self.logger.error("rules and webhooks wait", metadata: ["reason": "\(error.message)"])
+                try? await Task.sleep(for: .seconds(1))
+            }
+        }
+    }
+
+    private func reload() async throws(TrackingError) {
+        let version = try await self.store.version()
+        guard self.desk.withLock({ $0.version != version }) else { return }
+        let rules = try await self.store.rules()
+        self.desk.withLock {
+            $0.book.replace(rules)
+            $0.version = version
+        }
+    }
+
+    private func trim() async throws(TrackingError) {
+        let unread = try await self.outbox.trim(now: self.configuration.now())
+        if unread > 0 { self.logger.warning("messages were let go unread", metadata: ["count": "\(unread)"]) }
+        let lost = self.desk.withLock { desk in
+            defer { desk.lost = 0 }
+            return desk.lost
+        }
+        if lost > 0 { self.logger.warning("messages were not kept for webhooks", metadata: ["count": "\(lost)"]) }
+    }
+
+    /// Findings, states and numbers in one transaction: what is told once is not told again.
+    private func save() async throws(TrackingError) {
+        let (drafts, events, states, streams) = self.desk.withLock { desk in
+            let findings = desk.findings
+            let drafts = desk.drafts
+            desk.findings = []
+            desk.drafts = []
+            let events = findings.map { ($0.trackable, desk.numbers.event($0)) }
+            return (drafts, events, desk.book.takeChanges(), desk.numbers.takeChanges())
+        }
+        guard !drafts.isEmpty || !events.isEmpty || !states.isEmpty else { return }
+        let own = events.map { id, event in
+            Outbox.Draft(
+                trackable: id, kind: .event, isOwn: true, time: event.time,
+                payload: String(decoding: MessageCodec.encode(event), as: UTF8.self))
+        }
+        while true {
+            do throws(TrackingError) {
+                return try await self.write(drafts + own, states, streams)
+            } catch {
+                self.logger.error("what rules found is not kept yet", metadata: ["reason": "\(error.message)"])
+                guard !Task.isCancelled else { throw error }
+                try? await Task.sleep(for: .seconds(1))
+            }
+        }
+    }
+
+    /// In a task of its own: what was found before a cancellation is kept all the same.
+    private func write(
+        _ drafts: [Outbox.Draft], _ states: [RuleBook.Entry], _ streams: [(TrackableID, RecordName)]
+    ) async throws(TrackingError) {
+        let writing = Task { () async -> Result<Void, TrackingError> in
+            do throws(TrackingError) {
+                try await self.database.write { db in
+                    for entry in states { try Self.write(entry, db) }
+                    for (id, last) in streams { try Self.write(last, of: id, db) }
+                    try Outbox.add(drafts, to: db)
+                }
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
+        }
+        try await writing.value.get()
+    }
+
+    private static func entries(_ db: Database) throws -> [RuleBook.Entry] {
+        try Row.fetchAll(db, sql: "SELECT trackable, rule, holds, since, isTold FROM ruleState").map { row in
+            let since: Double? = row[3]
+            return RuleBook.Entry(
+                trackable: try TrackableID(row[0]), rule: row[1],
+                state: RuleState(holds: row[2], since: since.map { UnixTime($0) }, isTold: row[4]))
+        }
+    }
+
+    private static func streams(_ db: Database) throws -> [TrackableID: RecordName] {
+        let rows = try Row.fetchAll(db, sql: "SELECT trackable, stream, seq FROM ruleStream")
+        return Dictionary(
+            try rows.map { row in
+                let seq: Int64 = row[2]
+                return (try TrackableID(row[0]), RecordName("\(row[1] as String):\(max(1, seq))"))
+            }.compactMap { id, name in name.map { (id, $0) } }, uniquingKeysWith: { $1 })
+    }
+
+    private static func write(_ entry: RuleBook.Entry, _ db: Database) throws {
+        try db.execute(
+            sql: "INSERT OR REPLACE INTO ruleState(trackable, rule, holds, since, isTold) VALUES(?, ?, ?, ?, ?)",
+            arguments: [
+                entry.trackable.rawValue, entry.rule, entry.state.holds, entry.state.since?.seconds,
+                entry.state.isTold,
+            ])
+    }
+
+    private static func write(_ last: RecordName, of id: TrackableID, _ db: Database) throws {
+        try db.execute(
+            sql: "INSERT OR REPLACE INTO ruleStream(trackable, stream, seq) VALUES(?, ?, ?)",
+            arguments: [id.rawValue, last.stream.rawValue, Int64(last.seq)])
+    }
+
+    // MARK: - Telling
+
+    /// The rules' events on their topics, in order, each once the broker has the one before it.
+    private func tell() async {
+        var wait = Duration.milliseconds(50)
+        while !Task.isCancelled {
+            do throws(TrackingError) {
+                wait = try await self.tellNext() ? .zero : .milliseconds(100)
+            } catch {
+                wait = min(max(wait, .milliseconds(250)) * 2, .seconds(30))
+                self.logger.info("an event of a rule waits", metadata: ["reason": "\(error.message)"])
+            }
+            try? await Task.sleep(for: wait)
+        }
+    }
+
+    private func tellNext() async throws(TrackingError) -> Bool {
+        let (entries, through) = try await self.outbox.next(
+            Self.topicReader, kinds: [.event], ownAlone: true, limit: 100)
+        guard !entries.isEmpty else { return false }
+        for entry in entries {
+            do throws(TrackingError) {
+                try await self.publish(try MessageCodec.decodeEvent(entry.payload.utf8), entry.trackable)
+            } catch  where error.code == .notAuthorized {
+                self.logger.warning(
+                    "an event of a rule is not on its topic: the broker's rules let this user not write there",
+                    metadata: ["trackable": "\(entry.trackable)"])
+            }
+            try await self.outbox.told(Self.topicReader, through: entry.place)
+        }
+        try await self.outbox.told(Self.topicReader, through: through)
+        return true
+    }
+}

@@ -1,0 +1,160 @@
+import GRDB
+package import TrackingCore
+
+/// Names, groups, fences and rules, in the gateway's file. What another program writes there counts within a second.
+package struct RuleStore: Sendable {
+    private let database: GatewayDatabase
+
+    /// The most fences, and the most rules, there may be.
+    package static let maximumCount = 1000
+
+    package init(_ database: GatewayDatabase) { self.database = database }
+
+    // MARK: - Names
+
+    /// The labels of these trackables, or of all that have one.
+    package func labels(of ids: [TrackableID]? = nil) async throws(TrackingError) -> [TrackableID: TrackableLabel] {
+        try await self.database.read { db in
+            var labels: [TrackableID: TrackableLabel] = [:]
+            let wanted = ids.map(Set.init)
+            for row in try Row.fetchAll(db, sql: "SELECT trackable, name, icon FROM trackableLabel") {
+                let id = try TrackableID(row[0])
+                guard wanted?.contains(id) ?? true else { continue }
+                var label = TrackableLabel(id)
+                label.name = row[1]
+                label.icon = row[2]
+                labels[id] = label
+            }
+            for row in try Row.fetchAll(db, sql: "SELECT trackable, name FROM trackableGroup ORDER BY name") {
+                let id = try TrackableID(row[0])
+                guard wanted?.contains(id) ?? true else { continue }
+                labels[id, default: TrackableLabel(id)].groups.append(row[1])
+            }
+            return labels
+        }
+    }
+
+    /// Changes what a trackable is called.
+    package func setLabel(
+        of id: TrackableID, _ assignments: [String]
+    ) async throws(TrackingError) -> TrackableLabel {
+        var label = try await self.labels(of: [id])[id] ?? TrackableLabel(id)
+        for assignment in assignments { try label.set(assignment) }
+        let changed = label
+        try await self.database.write { db in
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO trackableLabel(trackable, name, icon) VALUES(?, ?, ?)",
+                arguments: [id.rawValue, changed.name, changed.icon])
+            try db.execute(sql: "DELETE FROM trackableGroup WHERE trackable = ?", arguments: [id.rawValue])
+            for group in changed.groups {
+                try db.execute(
+                    sql: "INSERT INTO trackableGroup(name, trackable) VALUES(?, ?)", arguments: [group, id.rawValue])
+            }
+        }
+        return label
+    }
+
+    // MARK: - Fences
+
+    /// The fences, by name.
+    package func fences() async throws(TrackingError) -> [Fence] {
+        try await self.database.read { db in try Self.fences(db) }
+    }
+
+    /// Adds a fence, or puts it in the place of the one of its name.
+    ///
+    /// - Throws: `invalidConfiguration` when there are ``maximumCount`` already; `storeFailed`.
+    package func add(_ fence: Fence) async throws(TrackingError) {
+        try await self.put("fence", "shape", fence.name, fence.json)
+    }
+
+    /// Removes a fence.
+    ///
+    /// - Returns: Whether it was there.
+    /// - Throws: `invalidConfiguration` when a rule needs it.
+    package func removeFence(_ name: String) async throws(TrackingError) -> Bool {
+        try await self.database.write { db in
+            if let rule = try Self.definitions(db).first(where: { $0.fence == name }) {
+                throw TrackingError(
+                    .invalidConfiguration, "rule '\(rule.name)' needs fence '\(name)'; remove the rule first")
+            }
+            try db.execute(sql: "DELETE FROM fence WHERE name = ?", arguments: [name])
+            return db.changesCount > 0
+        }
+    }
+
+    // MARK: - Rules
+
+    /// The rules as they are kept, by name.
+    package func definitions() async throws(TrackingError) -> [RuleDefinition] {
+        try await self.database.read { db in try Self.definitions(db) }
+    }
+
+    /// Adds a rule, or puts it in the place of the one of its name.
+    ///
+    /// - Throws: `invalidConfiguration` when its fence is not there, a number is out of range, or there are ``maximumCount``
+    ///   already; `storeFailed`.
+    package func add(_ definition: RuleDefinition) async throws(TrackingError) {
+        let fences = try await self.fences()
+        _ = try definition.rule(
+            fences: Dictionary(fences.map { ($0.name, $0) }, uniquingKeysWith: { $1 }), groups: [:])
+        try await self.put("rule", "definition", definition.name, definition.json)
+    }
+
+    /// Removes a rule.
+    ///
+    /// - Returns: Whether it was there.
+    package func removeRule(_ name: String) async throws(TrackingError) -> Bool {
+        try await self.database.write { db in
+            try db.execute(sql: "DELETE FROM ruleState WHERE rule = ?", arguments: [name])
+            try db.execute(sql: "DELETE FROM rule WHERE name = ?", arguments: [name])
+            return db.changesCount > 0
+        }
+    }
+
+    /// The rules that hold now, with their fences and groups; one that cannot be understood is left out.
+    package func rules() async throws(TrackingError) -> [Rule] {
+        try await self.database.read { db in
+            let fences = Dictionary(try Self.fences(db).map { ($0.name, $0) }, uniquingKeysWith: { $1 })
+            var groups: [String: Set<TrackableID>] = [:]
+            for row in try Row.fetchAll(db, sql: "SELECT name, trackable FROM trackableGroup") {
+                groups[row[0], default: []].insert(try TrackableID(row[1]))
+            }
+            return try Self.definitions(db).compactMap { try? $0.rule(fences: fences, groups: groups) }
+        }
+    }
+
+    /// Another number after each change of a rule, or of what a rule needs.
+    package func version() async throws(TrackingError) -> Int64 {
+        try await self.database.read { db in try Int64.fetchOne(db, sql: "SELECT value FROM ruleVersion") ?? 0 }
+    }
+
+    // MARK: - Rows
+
+    private static func fences(_ db: Database) throws -> [Fence] {
+        try Row.fetchAll(db, sql: "SELECT name, shape FROM fence ORDER BY name").map { row in
+            let shape: String = row[1]
+            return try Fence(name: row[0], json: JSONValue(json: shape.utf8))
+        }
+    }
+
+    private static func definitions(_ db: Database) throws -> [RuleDefinition] {
+        try Row.fetchAll(db, sql: "SELECT name, definition FROM rule ORDER BY name").map { row in
+            let definition: String = row[1]
+            return try RuleDefinition(name: row[0], json: JSONValue(json: definition.utf8))
+        }
+    }
+
+    private func put(_ table: String, _ column: String, _ name: String, _ json: JSONValue) async throws(TrackingError) {
+        try await self.database.write { db in
+            let others = try Int.fetchOne(
+                db, sql: "SELECT count(*) FROM \(table) WHERE name <> ?", arguments: [name])
+            guard (others ?? 0) < Self.maximumCount else {
+                throw TrackingError(.invalidConfiguration, "there are \(Self.maximumCount) already: remove one first")
+            }
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO \(table)(name, \(column)) VALUES(?, ?)",
+                arguments: [name, String(decoding: json.json, as: UTF8.self)])
+        }
+    }
+}

@@ -1,0 +1,46 @@
+/// The tables of names, fences, rules and of what is to be told.
+enum RulesSchema {
+    static let migrations: [GatewayDatabase.Migration] = [
+        GatewayDatabase.Migration(
+            "rules-1",
+            [
+                "CREATE TABLE trackableLabel(trackable TEXT PRIMARY KEY NOT NULL, name TEXT, icon TEXT) STRICT",
+                """
+                CREATE TABLE trackableGroup(
+                    name TEXT NOT NULL, trackable TEXT NOT NULL, PRIMARY KEY(name, trackable)) STRICT, WITHOUT ROWID
+                """,
+                "CREATE TABLE fence(name TEXT PRIMARY KEY NOT NULL, shape TEXT NOT NULL) STRICT",
+                "CREATE TABLE rule(name TEXT PRIMARY KEY NOT NULL, definition TEXT NOT NULL) STRICT",
+                """
+                CREATE TABLE ruleState(
+                    trackable TEXT NOT NULL, rule TEXT NOT NULL, holds INTEGER, since REAL, isTold INTEGER NOT NULL,
+                    PRIMARY KEY(trackable, rule)) STRICT, WITHOUT ROWID
+                """,
+                """
+                CREATE TABLE ruleStream(
+                    trackable TEXT PRIMARY KEY NOT NULL, stream TEXT NOT NULL, seq INTEGER NOT NULL) STRICT
+                """,
+                """
+                CREATE TABLE outbox(
+                    place INTEGER PRIMARY KEY AUTOINCREMENT, trackable TEXT NOT NULL, kind TEXT NOT NULL,
+                    isOwn INTEGER NOT NULL, time REAL NOT NULL, payload TEXT NOT NULL) STRICT
+                """,
+                "CREATE TABLE outboxReader(name TEXT PRIMARY KEY NOT NULL, place INTEGER NOT NULL) STRICT",
+                "CREATE TABLE ruleVersion(value INTEGER NOT NULL) STRICT",
+                "INSERT INTO ruleVersion(value) VALUES(1)",
+            ] + Self.triggers)
+    ]
+
+    /// Whoever changes a rule, or what it needs, counts on: a program that runs sees that there is something new.
+    private static var triggers: [String] {
+        ["fence", "rule", "trackableGroup"].flatMap { table in
+            ["INSERT", "UPDATE", "DELETE"].map { change in
+                """
+                CREATE TRIGGER \(table)After\(change) AFTER \(change) ON \(table) BEGIN
+                    UPDATE ruleVersion SET value = value + 1;
+                END
+                """
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+package import TrackingCore
+
+/// What people call a trackable, and how they find it.
+package struct TrackableLabel: Hashable, Sendable {
+    /// Which trackable.
+    package var trackable: TrackableID
+    /// What it is called: at most 128 bytes; `nil`, by its id.
+    package var name: String?
+    /// The name of a picture: `a-z 0-9 -`, at most 32 characters.
+    package var icon: String?
+    /// The groups that it is in, by name.
+    package var groups: [String]
+
+    /// Makes a label that says nothing.
+    package init(_ trackable: TrackableID) {
+        self.trackable = trackable
+        self.groups = []
+    }
+
+    /// The most groups of one trackable.
+    package static let maximumGroups = 32
+
+    /// Sets one member, as `name=Van 7`, `icon=van` or `group=north`; a group is added, and `group=-north` takes it away. An empty
+    /// name, icon or group clears it.
+    ///
+    /// - Throws: `invalidConfiguration` that says what is not as it should be.
+    package mutating func set(_ assignment: String) throws(TrackingError) {
+        let parts = assignment.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2 else {
+            throw TrackingError(.invalidConfiguration, "'\(assignment.prefix(80))' is not name=…, icon=… or group=…")
+        }
+        let value = String(parts[1])
+        guard value.utf8.count <= 128, value.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
+        else {
+            throw TrackingError(
+                .invalidConfiguration, "a \(parts[0].prefix(20)) has at most 128 bytes, and no control characters")
+        }
+        switch parts[0] {
+        case "name": self.name = value.isEmpty ? nil : value
+        case "icon": try self.setIcon(value)
+        case "group": try self.setGroup(value)
+        default:
+            throw TrackingError(
+                .invalidConfiguration, "'\(parts[0].prefix(40))' cannot be set: name, icon or group can")
+        }
+    }
+
+    private mutating func setIcon(_ value: String) throws(TrackingError) {
+        let isPlain = value.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || $0 == 45 }
+        guard value.utf8.count <= 32, isPlain else {
+            throw TrackingError(.invalidConfiguration, "an icon's name has at most 32 characters of a-z, 0-9 and -")
+        }
+        self.icon = value.isEmpty ? nil : value
+    }
+
+    private mutating func setGroup(_ value: String) throws(TrackingError) {
+        guard !value.isEmpty else { return self.groups = [] }
+        guard !value.hasPrefix("-") else { return self.groups.removeAll { $0 == value.dropFirst() } }
+        guard !self.groups.contains(value) else { return }
+        guard self.groups.count < Self.maximumGroups else {
+            throw TrackingError(.invalidConfiguration, "a trackable is in at most \(Self.maximumGroups) groups")
+        }
+        self.groups.append(value)
+        self.groups.sort()
+    }
+
+    /// As the API shows it, its id among it.
+    package var json: JSONValue {
+        var members: [String: JSONValue] = [
+            "id": .text(self.trackable.rawValue), "groups": .list(self.groups.map { .text($0) }),
+        ]
+        members["name"] = self.name.map { .text($0) }
+        members["icon"] = self.icon.map { .text($0) }
+        return .object(members)
+    }
+}

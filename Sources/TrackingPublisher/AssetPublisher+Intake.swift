@@ -1,0 +1,43 @@
+public import TrackingCore
+import TrackingRuntime
+
+/// Records that come from outside, by HTTP for instance.
+extension AssetPublisher {
+    /// The most records that are taken in one call.
+    public static var maximumDrafts: Int { 10_000 }
+
+    /// Takes records of one trackable, which is carried from now on, and returns when all of them are safe: in this
+    /// publisher's log, taken by the broker, and acknowledged by every recorder of ``PublisherConfiguration/recording``.
+    ///
+    /// Each is given the next number of the trackable's stream, in order of time; one whose digest is known from before, up to
+    /// ``RecordMark/maximumAge``, keeps the name it has, whatever batch it comes in, and is not recorded twice. What is newer
+    /// than everything told before goes to its topic, through the resolution's filter; all of it is recorded.
+    ///
+    /// The trackable is left again ``PublisherConfiguration/intakeLease`` after the last call, once all of it is safe.
+    ///
+    /// - Parameters:
+    ///   - drafts: At most ``maximumDrafts``.
+    ///   - limit: How long they may take to be safe.
+    /// - Returns: Their names, in their order; two that are the same have the same.
+    /// - Throws: `payloadTooLarge`: too many. `spoolFailed`, `spoolDamaged`: not recorded. After `limit` what is waited for:
+    ///   `brokerUnreachable`, `notAcknowledged`, or why the broker refuses; they are recorded then, and tried on. `stopped`.
+    public func take(
+        _ drafts: [RecordDraft], for id: TrackableID, within limit: Duration
+    ) async throws(TrackingError) -> [RecordName] {
+        guard drafts.count <= Self.maximumDrafts else {
+            throw TrackingError(
+                .payloadTooLarge, "\(drafts.count) records are too many; at most \(Self.maximumDrafts) go together")
+        }
+        guard !drafts.isEmpty else { return [] }
+        let deadline = self.clock.moment.now.advanced(by: limit)
+        let answer = await self.request { .take(drafts, of: id, by: deadline, request: $0) }
+        guard case .taken(let names) = try answer.get() else {
+            throw TrackingError(.stopped, "the publisher gave no answer")
+        }
+        return names
+    }
+
+    /// Carries every trackable of which the log holds records, until those are safe: what was left when the program ended
+    /// before goes out, though nothing new comes. Called before ``run()``.
+    public func drain() { self.mailbox.post(.drain) }
+}

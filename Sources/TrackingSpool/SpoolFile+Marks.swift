@@ -1,0 +1,83 @@
+import GRDB
+import TrackingCore
+import TrackingSQLite
+
+/// What records from outside are known by, inside a transaction.
+extension SpoolFile {
+    /// How long marks that are old enough wait for others: a log that is looked through for them is so once a day.
+    private static let markPause: Int64 = 86_400
+    /// How many old marks are let go in one transaction.
+    private static let marksLetGo = 100_000
+
+    /// Adds the marks of these records, and lets the oldest go.
+    func remember(_ entries: [SpoolEntry], now: UnixTime, _ db: Database) throws {
+        let marked = entries.filter { $0.mark != nil }
+        guard !marked.isEmpty else { return }
+        let added = Int64(clamping: Int(now.seconds))
+        for entry in marked {
+            guard let mark = entry.mark else { continue }
+            let name = RecordName(stream: entry.stream, seq: entry.record.seq)
+            try self.insert(StoredMark(trackable: entry.trackable, key: mark.key, name: name, added: added), db)
+        }
+        for (id, own) in Dictionary(grouping: marked, by: \.trackable) {
+            self.book.marks[id] = try self.book.marks[id].map { $0 + own.count } ?? self.countMarks(of: id, db)
+            try self.letGoMarks(of: id, db)
+        }
+        try self.letGoMarks(before: added - RecordMark.maximumAge.components.seconds, db)
+    }
+
+    func insert(_ mark: StoredMark, _ db: Database) throws {
+        let statement = try DirectStatement(
+            "INSERT OR IGNORE INTO mark (trackable, key, name, added, checksum) VALUES (?, ?, ?, ?, ?)", in: db)
+        statement.bind(mark.trackable.rawValue, 1)
+        statement.bind(mark.name.description, 3)
+        statement.bind(mark.added, 4)
+        statement.bind(mark.checksum, 5)
+        try statement.run(binding: mark.key, 2)
+    }
+
+    /// The names of those that are known; a row that is damaged knows nothing.
+    func known(_ marks: [RecordMark], of id: TrackableID, _ db: Database) throws -> [RecordMark: RecordName] {
+        let statement = try DirectStatement(
+            "SELECT name, added, checksum FROM mark WHERE trackable = ? AND key = ?", in: db)
+        defer { statement.reset() }
+        var known: [RecordMark: RecordName] = [:]
+        statement.bind(id.rawValue, 1)
+        for mark in marks {
+            statement.reset()
+            statement.bind(mark.key, 2)
+            guard try statement.step(), let name = RecordName(statement.text(0)) else { continue }
+            let row = StoredMark(trackable: id, key: mark.key, name: name, added: statement.integer(1))
+            if row.checksum == statement.integer(2) { known[mark] = name }
+        }
+        return known
+    }
+
+    private func countMarks(of id: TrackableID, _ db: Database) throws -> Int {
+        try Int.fetchOne(db, sql: "SELECT count(*) FROM mark WHERE trackable = ?", arguments: [id.rawValue]) ?? 0
+    }
+
+    /// The oldest of a trackable that has too many, a hundredth of them together.
+    private func letGoMarks(of id: TrackableID, _ db: Database) throws {
+        let slack = max(1, self.markLimit / 100)
+        guard let count = self.book.marks[id], count >= self.markLimit + slack else { return }
+        try db.execute(
+            sql: """
+                DELETE FROM mark WHERE trackable = :id AND place <= \
+                (SELECT place FROM mark WHERE trackable = :id ORDER BY place LIMIT 1 OFFSET :last)
+                """, arguments: ["id": id.rawValue, "last": count - self.markLimit - 1])
+        self.book.marks[id] = self.markLimit
+    }
+
+    /// Those that are too old.
+    private func letGoMarks(before time: Int64, _ db: Database) throws {
+        let oldest = try DirectStatement("SELECT added FROM mark ORDER BY place LIMIT 1", in: db)
+        defer { oldest.reset() }
+        guard try oldest.step(), oldest.integer(0) < time - Self.markPause else { return }
+        oldest.reset()
+        try db.execute(
+            sql: "DELETE FROM mark WHERE added < ? AND place IN (SELECT place FROM mark ORDER BY place LIMIT ?)",
+            arguments: [time, Self.marksLetGo])
+        self.book.marks = [:]
+    }
+}

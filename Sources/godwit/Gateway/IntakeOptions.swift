@@ -1,0 +1,37 @@
+import ArgumentParser
+import GodwitOptions
+import TrackingCore
+import TrackingGateway
+import TrackingPublisher
+import TrackingSpool
+
+/// How what comes in by HTTP is published.
+struct IntakeOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "What comes in is answered ok only when this recorder has stored it. Repeatable: each of them must.",
+            valueName: "client id"))
+    var acknowledgeBy: [String] = []
+
+    func validate() throws { _ = try self.recorders() }
+
+    private func recorders() throws -> Set<ClientID> {
+        do throws(TrackingError) {
+            return Set(try self.acknowledgeBy.map { (id) throws(TrackingError) in try ClientID(id) })
+        } catch {
+            throw ValidationError("--acknowledge-by: \(error.message)")
+        }
+    }
+
+    /// What publishes, on a connection of its own: `gateway`, or the name that the broker options give it.
+    func intake(_ broker: BrokerOptions, _ state: StateOptions) throws -> Intake {
+        let identity = try broker.identity()
+        var configuration = PublisherConfiguration(
+            client: identity.isRandom ? try ClientID("gateway") : identity.client, session: identity.session)
+        configuration.topicRoot = try TopicRoot(broker.topicRoot)
+        configuration.recording.recorders = try self.recorders()
+        return Intake(
+            configuration: configuration, transport: try broker.transport(for: configuration),
+            spool: SQLiteSpool(path: try state.path(for: "gateway-spool.sqlite")))
+    }
+}

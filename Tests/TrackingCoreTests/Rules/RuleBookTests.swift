@@ -1,0 +1,158 @@
+import Testing
+import TrackingCore
+
+@Suite struct RuleBookTests {
+    private let van = try! TrackableID("van-7")  // A name that keeps to the rules.
+    private let start = UnixTime(1_700_000_000)
+    private let depot = Coordinate(latitude: 52.66, longitude: -8.63)!
+
+    private func fence() throws -> Fence { try Fence(name: "depot", shape: .circle(center: self.depot, radius: 100)) }
+
+    /// A fix so many metres north of the depot, so many seconds after the start.
+    private func fix(_ distance: Double, _ seconds: Double, speed: Double? = nil, battery: Double? = nil) -> Location {
+        var fix = Location(
+            coordinate: self.depot.destination(bearing: 0, distance: Meters(distance)),
+            time: self.start.advanced(by: .seconds(seconds)))
+        fix.speed = speed
+        fix.batteryLevel = battery
+        return fix
+    }
+
+    private func kinds(_ book: inout RuleBook, _ fixes: [Location]) -> [String] {
+        fixes.flatMap { book.moved(self.van, $0, now: $0.time) }.map {
+            "\($0.rule) \($0.time.since(self.start).inSeconds)"
+        }
+    }
+
+    @Test func tellsEachCrossingOnce() throws {
+        let fence = try self.fence()
+        var book = RuleBook(
+            [try Rule(name: "in", .enter(fence)), try Rule(name: "out", .leave(fence))], now: self.start)
+        let told = self.kinds(
+            &book, [self.fix(500, 0), self.fix(90, 10), self.fix(50, 20), self.fix(300, 30), self.fix(500, 40)])
+        #expect(told == ["in 10.0", "out 30.0"])
+    }
+
+    @Test func aFixThatWaversAtTheEdgeIsOneCrossing() throws {
+        var book = RuleBook([try Rule(name: "in", .enter(try self.fence()))], now: self.start)
+        let wavering = (0..<20).map { self.fix($0.isMultiple(of: 2) ? 95 : 105, Double($0 + 1)) }
+        #expect(self.kinds(&book, [self.fix(500, 0)] + wavering) == ["in 1.0"])
+    }
+
+    @Test func whoIsInsideWhenFirstSeenCrossedNothing() throws {
+        let fence = try self.fence()
+        var book = RuleBook(
+            [try Rule(name: "in", .enter(fence)), try Rule(name: "out", .leave(fence))], now: self.start)
+        #expect(self.kinds(&book, [self.fix(10, 0), self.fix(20, 1)]) == [])
+        #expect(self.kinds(&book, [self.fix(400, 2)]) == ["out 2.0"])
+    }
+
+    @Test func aLatePointTellsNothing() throws {
+        var book = RuleBook([try Rule(name: "in", .enter(try self.fence()))], now: self.start)
+        _ = book.moved(self.van, self.fix(500, 100), now: self.start.advanced(by: .seconds(100)))
+        // From before what was seen.
+        #expect(book.moved(self.van, self.fix(0, 50), now: self.start.advanced(by: .seconds(101))) == [])
+        // Newer, and long ago by now.
+        #expect(book.moved(self.van, self.fix(0, 110), now: self.start.advanced(by: .seconds(600))) == [])
+        // From the future.
+        #expect(book.moved(self.van, self.fix(0, 1000), now: self.start.advanced(by: .seconds(600))) == [])
+        #expect(book.moved(self.van, self.fix(0, 610), now: self.start.advanced(by: .seconds(610))).count == 1)
+    }
+
+    @Test func anUncertainFixTellsNothing() throws {
+        var book = RuleBook([try Rule(name: "in", .enter(try self.fence()))], now: self.start)
+        var vague = self.fix(0, 1)
+        vague.accuracyHorizontal = 201
+        #expect(self.kinds(&book, [self.fix(500, 0), vague]) == [])
+    }
+
+    @Test func dwellingIsToldByTheClock() throws {
+        var book = RuleBook([try Rule(name: "stay", .dwell(try self.fence(), .seconds(60)))], now: self.start)
+        #expect(self.kinds(&book, [self.fix(500, 0), self.fix(0, 10), self.fix(1, 20)]) == [])
+        #expect(book.nextDeadline == self.start.advanced(by: .seconds(70)))
+        #expect(book.timerFired(now: self.start.advanced(by: .seconds(69))) == [])
+        let told = book.timerFired(now: self.start.advanced(by: .seconds(71)))
+        #expect(told.map(\.kind) == [.fenceDwelled])
+        #expect(told.first?.detail["fence"] == .text("depot"))
+        #expect(book.timerFired(now: self.start.advanced(by: .seconds(500))) == [])
+    }
+
+    @Test func whoLeavesInTimeDidNotDwell() throws {
+        var book = RuleBook([try Rule(name: "stay", .dwell(try self.fence(), .seconds(60)))], now: self.start)
+        _ = self.kinds(&book, [self.fix(500, 0), self.fix(0, 10), self.fix(500, 40), self.fix(0, 50)])
+        #expect(book.timerFired(now: self.start.advanced(by: .seconds(70))) == [])
+        #expect(book.timerFired(now: self.start.advanced(by: .seconds(110))).count == 1)
+    }
+
+    @Test func silenceIsToldOnceAndAgainAfterASign() throws {
+        var book = RuleBook([try Rule(name: "quiet", .silent(.seconds(300)))], now: self.start)
+        _ = self.kinds(&book, [self.fix(0, 0), self.fix(0, 100)])
+        #expect(book.timerFired(now: self.start.advanced(by: .seconds(399))) == [])
+        #expect(book.timerFired(now: self.start.advanced(by: .seconds(400))).map(\.kind) == [.silent])
+        #expect(book.nextDeadline == nil)
+        _ = self.kinds(&book, [self.fix(0, 1000)])
+        #expect(book.timerFired(now: self.start.advanced(by: .seconds(1300))).count == 1)
+    }
+
+    @Test func speedIsToldOnceUntilItIsCalmAgain() throws {
+        var book = RuleBook([try Rule(name: "fast", .speed(above: 20))], now: self.start)
+        let speeds: [Double] = [10, 21, 19, 21, 25, 17, 21]
+        let fixes = speeds.enumerated().map { self.fix(0, Double($0.offset), speed: $0.element) }
+        #expect(self.kinds(&book, fixes) == ["fast 1.0", "fast 6.0"])
+    }
+
+    @Test func lowBatteryIsToldOnce() throws {
+        var book = RuleBook([try Rule(name: "low", .lowBattery(below: 20))], now: self.start)
+        let levels = [0.21, 0.19, 0.21, 0.19, 0.5, 0.1]
+        let fixes = levels.enumerated().map { self.fix(0, Double($0.offset), battery: $0.element) }
+        #expect(self.kinds(&book, fixes) == ["low 1.0", "low 5.0"])
+    }
+
+    @Test func arrivalIsWhatThePublisherSays() throws {
+        var book = RuleBook([try Rule(name: "here", .arrived)], now: self.start)
+        #expect(book.came(near: false, self.van, now: self.start) == [])
+        #expect(book.came(near: true, self.van, now: self.start).map(\.kind) == [.arrived])
+        #expect(book.came(near: true, self.van, now: self.start) == [])
+    }
+
+    @Test func aRuleIsForItsTrackables() throws {
+        let other = try TrackableID("van-8")
+        var book = RuleBook([try Rule(name: "fast", .speed(above: 20), of: [other])], now: self.start)
+        let fixes = [self.fix(0, 0, speed: 1), self.fix(0, 1, speed: 30)]
+        #expect(self.kinds(&book, fixes) == [])
+        #expect(fixes.flatMap { book.moved(other, $0, now: $0.time) }.count == 1)
+    }
+
+    @Test func whatIsKeptGoesOnAfterARestart() throws {
+        let rules = [try Rule(name: "in", .enter(try self.fence())), try Rule(name: "quiet", .silent(.seconds(300)))]
+        var book = RuleBook(rules, now: self.start)
+        _ = self.kinds(&book, [self.fix(500, 0)])
+        let kept = book.takeChanges()
+        #expect(book.takeChanges() == [])
+        let later = self.start.advanced(by: .seconds(3600))
+        var next = RuleBook(rules, kept: kept, now: later)
+        // Nobody was silent while nobody listened.
+        #expect(next.timerFired(now: later) == [])
+        #expect(next.nextDeadline == later.advanced(by: .seconds(300)))
+        #expect(next.moved(self.van, self.fix(0, 3601), now: later.advanced(by: .seconds(1))).map(\.rule) == ["in"])
+    }
+
+    @Test func aChangedRuleBeginsAnewAndTheOthersGoOn() throws {
+        let quiet = try Rule(name: "quiet", .silent(.seconds(300)))
+        var book = RuleBook([quiet, try Rule(name: "in", .enter(try self.fence()))], now: self.start)
+        _ = self.kinds(&book, [self.fix(500, 0)])
+        let wide = try Fence(name: "depot", shape: .circle(center: self.depot, radius: 1000))
+        book.replace([quiet, try Rule(name: "in", .enter(wide))])
+        #expect(self.kinds(&book, [self.fix(0, 10)]) == [])
+        #expect(book.timerFired(now: self.start.advanced(by: .seconds(310))).map(\.rule) == ["quiet"])
+    }
+
+    @Test func silenceOfAThousandFixesIsOneDeadline() throws {
+        var book = RuleBook([try Rule(name: "quiet", .silent(.seconds(5)))], now: self.start)
+        for second in 0..<1000 {
+            _ = book.moved(self.van, self.fix(0, Double(second)), now: self.fix(0, Double(second)).time)
+        }
+        #expect(book.timerFired(now: self.start.advanced(by: .seconds(1003))) == [])
+        #expect(book.timerFired(now: self.start.advanced(by: .seconds(1004))).count == 1)
+    }
+}

@@ -1,0 +1,219 @@
+import Testing
+import TrackingCore
+
+@testable import TrackingPublisher
+
+/// Records that come from outside, rule by rule.
+struct IntakeTests {
+    /// A publisher that carries nothing and stands, at second 100.
+    private func standing(
+        _ configure: (inout PublisherConfiguration) -> Void = { _ in }
+    ) throws -> PublisherConversation {
+        var talk = try PublisherConversation(configure: configure)
+        talk.now = MonotonicTime(.seconds(100))
+        _ = talk.connect(0)
+        _ = talk.granted()
+        _ = talk.echoed()
+        return talk
+    }
+
+    /// The same, with `van` carried for point 10, which is safe.
+    private func carrying(
+        _ configure: (inout PublisherConfiguration) -> Void = { _ in }
+    ) throws -> PublisherConversation {
+        var talk = try self.standing(configure)
+        _ = try talk.take([10])
+        _ = talk.granted()
+        _ = talk.echoed()
+        let answers = talk.acked()
+        let recorders = talk.machine.configuration.recording.recorders
+        let acknowledged = try recorders.flatMap { try talk.acknowledge(1, by: $0) }
+        #expect((answers + acknowledged).contains("answer taken 1"))
+        return talk
+    }
+
+    private static func waitsForKeeper(_ configuration: inout PublisherConfiguration) {
+        configuration.recording.recorders = [try! ClientID("keeper")]
+    }
+
+    @Test func whatComesIsCarriedSentAndAnsweredWhenItIsSafe() throws {
+        var talk = try self.standing()
+        #expect(try !talk.take([3, 1, 2]).contains { $0.hasPrefix("answer") })
+        #expect(talk.granted().contains("van: update 3 skipped 1,2"), "numbered in order of time")
+        #expect(!talk.acked().contains { $0.hasPrefix("answer") }, "the own presence did not come back yet")
+        #expect(talk.echoed().contains("answer taken 3,1,2"), "named in the order in which they came")
+        #expect(!talk.log.values.contains { !$0.isEmpty })
+    }
+
+    @Test func whatComesAgainKeepsItsNameAndIsSafeAtOnce() throws {
+        var talk = try self.carrying()
+        _ = try talk.take([11, 12])
+        _ = talk.acked()
+        #expect(try talk.take([12, 10]) == ["answer taken 3,1"])
+        let mixed = try talk.take([11, 40, 12])
+        #expect(mixed == ["van: update 4"], "only what is new goes out: \(mixed)")
+        #expect(talk.acked().contains("answer taken 2,4,3"))
+    }
+
+    @Test func whatComesTwiceAtOnceIsTakenOnce() throws {
+        var talk = try self.carrying()
+        talk.isDiskBusy = true
+        _ = try talk.take([20, 20, 21], request: 2)
+        _ = try talk.take([21, 22], request: 3)
+        _ = talk.written()
+        talk.isDiskBusy = false
+        let answers = talk.acked() + talk.acked() + talk.acked()
+        #expect(answers.contains("answer taken 2,2,3"), "\(answers)")
+        #expect(answers.contains("answer taken 3,4"), "\(answers)")
+    }
+
+    @Test func recordersAreWaitedForOnTheRecordingLane() throws {
+        var talk = try self.carrying(Self.waitsForKeeper)
+        let said = try talk.take([30, 31])
+        #expect(said == ["van: update 3 skipped 2", "van/history: batch [2,3] oldest 2 remaining 0"])
+        #expect(talk.acked().isEmpty)
+        #expect(try talk.acknowledge(2, by: ClientID("keeper")).isEmpty)
+        #expect(try talk.acknowledge(3, by: ClientID("keeper")) == ["answer taken 2,3"])
+    }
+
+    @Test func whatIsOlderThanTheLastIsRecordedAndNotShown() throws {
+        var talk = try self.carrying(Self.waitsForKeeper)
+        _ = try talk.take([50])
+        _ = talk.acked()
+        #expect(try talk.take([20, 30]) == ["van/history: batch [3,4] oldest 2 remaining 0"])
+        _ = talk.acked()
+        let next = try talk.take([70])
+        #expect(next.first == "van: update 5", "nor does it ride along: \(next)")
+    }
+
+    @Test func whatClaimsToBeFromTheFutureDoesNotSilenceTheRest() throws {
+        var talk = try self.carrying()
+        #expect(try talk.take([9_000]) == ["van/history: batch [2] oldest 2 remaining 0"])
+        _ = talk.acked()
+        #expect(try talk.take([60]).first == "van: update 3")
+    }
+
+    @Test func eventsAndTripsGoToTheirTopics() throws {
+        var talk = try self.carrying()
+        let event = TrackingEvent(
+            id: "e1", stream: RecordDraft.unnamed, seq: 1, time: UnixTime(1050), kind: .init(rawValue: "VISIT"))
+        var trip = Trip(id: "t1", mode: "walk", start: UnixTime(1040), stream: RecordDraft.unnamed, seq: 1)
+        trip.end = UnixTime(1050)
+        trip.state = .ended
+        let said = try talk.take([.event(event), .trip(trip)])
+        #expect(said.contains("van/event: VISIT"), "\(said)")
+        #expect(said.contains("van/trip: ENDED walk record 3"), "\(said)")
+        #expect(said.contains("van/history: batch [2,3] oldest 2 remaining 0"), "\(said)")
+        trip.end = UnixTime(1045)
+        let older = try talk.take([.trip(trip)], request: 9)
+        #expect(!older.contains { $0.hasPrefix("van/trip") }, "an older trip is not the last one")
+    }
+
+    @Test func whoWaitsIsToldWhatForAndNothingIsLost() throws {
+        var talk = try self.carrying(Self.waitsForKeeper)
+        _ = try talk.take([30], within: .seconds(5))
+        _ = talk.acked()
+        #expect(talk.wait(.seconds(5)).contains("answer notAcknowledged"))
+        #expect(try talk.take([30]).isEmpty, "it is known, and waits for the recorder")
+        #expect(try talk.acknowledge(2, by: ClientID("keeper")).contains("answer taken 2"))
+
+        _ = talk.lose()
+        _ = try talk.take([31], request: 4, within: .seconds(5))
+        #expect(talk.wait(.seconds(5)).contains("answer brokerUnreachable"))
+        _ = talk.connect(1)
+        _ = talk.granted()
+        let back = talk.echoed() + talk.acked()
+        #expect(back.contains { $0.hasPrefix("van/history: batch [3]") }, "\(back)")
+    }
+
+    @Test func whatCouldNotBeWrittenIsRefusedAndTakenTheNextTime() throws {
+        var talk = try self.carrying()
+        talk.isDiskFull = true
+        #expect(try talk.take([30]).contains("answer spoolFailed"))
+        talk.isDiskFull = false
+        _ = try talk.take([30])
+        #expect(talk.acked().contains("answer taken 3"))
+    }
+
+    @Test func leaveIsTakenAfterTheLeaseAndNumbersGoOn() throws {
+        var talk = try self.carrying()
+        #expect(!talk.wait(.seconds(1190)).contains { $0.hasPrefix("removed") })
+        let left = talk.wait(.seconds(10))
+        #expect(left.contains("removed van") && left.contains("van/publisher/d1: cleared"), "\(left)")
+        _ = try talk.take([500])
+        #expect(talk.granted().contains("van: update 2"))
+    }
+
+    @Test func whatIsNotSafeKeepsItCarried() throws {
+        var talk = try self.carrying(Self.waitsForKeeper)
+        _ = try talk.take([30])
+        _ = talk.acked()
+        #expect(!talk.wait(.seconds(1300)).contains("removed van"))
+        _ = try talk.acknowledge(2, by: ClientID("keeper"))
+        _ = talk.acked()
+        #expect(talk.wait(.seconds(60)).contains("removed van"))
+    }
+
+    @Test func whatAnotherPublisherTookOverIsRecordedUntilThatLeaves() throws {
+        var talk = try self.carrying(Self.waitsForKeeper)
+        _ = talk.hear("tracking/_clients/box", #"{"status":"online","session":"other","connection":0,"lease":90}"#)
+        #expect(talk.publisher("box", "other", since: 5_000).contains("van is FAILED (takenOver)"))
+        _ = talk.acked()
+        let said = try talk.take([30])
+        #expect(said.contains { $0.hasPrefix("van/history: batch") } && !said.contains { $0.hasPrefix("van: ") })
+        _ = talk.acked()
+        _ = try talk.acknowledge(3, by: ClientID("keeper"))
+        _ = talk.acked()
+        _ = talk.hear("tracking/van/publisher/box", [])
+        _ = try talk.take([60])
+        _ = talk.granted()
+        #expect(talk.echoed().contains { $0.hasPrefix("van/history: batch") })
+        #expect(talk.machine.assets[try TrackableID("van")]?.failure == nil)
+    }
+
+    /// However many are carried, what comes of one is work for one.
+    @Test func thousandsAreCarriedAndOnlyOneIsLookedAt() throws {
+        func time(beside others: Int) throws -> Duration {
+            var talk = try self.carrying()
+            for number in 0..<others { _ = talk.happened(.add(Trackable(try TrackableID("car-\(number)")))) }
+            _ = talk.granted()
+            #expect(talk.machine.assets.keys.count == others + 1 && talk.machine.assets.touched.isEmpty)
+            return try ContinuousClock().measure { for second in 30..<90 { _ = try talk.take([second]) } }
+        }
+        let (few, many) = (try time(beside: 20), try time(beside: 2_000))
+        #expect(many < few * 5, "a take beside 20: \(few / 60), beside 2,000: \(many / 60)")
+    }
+}
+
+extension PublisherConversation {
+    /// Points at these seconds after 1000 come from outside.
+    fileprivate mutating func take(
+        _ seconds: [Int], request: UInt64 = 1, within limit: Duration = .seconds(20)
+    ) throws -> [String] {
+        try self.take(
+            seconds.map { second in
+                let place = try #require(Coordinate(latitude: Double(second) / 100, longitude: 0))
+                return .point(Location(coordinate: place, time: UnixTime(1000 + Double(second))))
+            }, request: request, within: limit)
+    }
+
+    fileprivate mutating func take(
+        _ contents: [RecordDraft.Content], request: UInt64 = 1, within limit: Duration = .seconds(20)
+    ) throws -> [String] {
+        let drafts = try contents.map { content in
+            var sum = Hasher()
+            sum.combine(content)
+            let digest = withUnsafeBytes(of: sum.finalize()) { Array($0) }
+            return RecordDraft(content, digest: try #require(RecordDigest(digest + digest)))
+        }
+        return self.happened(
+            .take(drafts, of: try TrackableID("van"), by: self.now.advanced(by: limit), request: request))
+    }
+
+    /// A recorder has everything of the current stream up to `seq`.
+    fileprivate mutating func acknowledge(_ seq: UInt64, by recorder: ClientID) throws -> [String] {
+        let stream = try #require(self.machine.assets[try TrackableID("van")]?.stream)
+        return self.hear(
+            "tracking/van/ack/\(recorder)", HistoryCodec.encode(Acknowledgement(streams: [stream: seq])))
+    }
+}
