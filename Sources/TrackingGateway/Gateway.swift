@@ -16,7 +16,6 @@ public struct Gateway: Service {
     private let configuration: GatewayConfiguration
     private let access: AccessStore
     private let history: (any HistoryStore)?
-    private let live: LiveState?
     private let metrics: PrometheusRegistry
     private let logger: Logger
     /// What runs beside the server.
@@ -27,9 +26,6 @@ public struct Gateway: Service {
 
     /// Makes a gateway that listens to nothing yet; its database is opened, or made.
     ///
-    /// - Parameters:
-    ///   - history: What was recorded; it stays open. `nil` for none.
-    ///   - metrics: What `/metrics` shows.
     /// - Throws: `storeUnusable`, `storeFailed`.
     public init(
         configuration: GatewayConfiguration, history: (any HistoryStore)? = nil,
@@ -113,7 +109,7 @@ public struct Gateway: Service {
 
     private var checks: [HealthRoutes.Check] {
         var checks = [HealthRoutes.Check("database") { (try? await self.access.grants(.share)) != nil }]
-        if let live = self.live { checks.append(HealthRoutes.Check("broker") { live.isConnected() }) }
+        if let live = self.liveState { checks.append(HealthRoutes.Check("broker") { live.isConnected() }) }
         if let history = self.history {
             checks.append(
                 HealthRoutes.Check("history") { (try? await history.trackables(after: nil, limit: 1)) != nil })

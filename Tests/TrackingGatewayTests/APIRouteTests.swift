@@ -45,7 +45,7 @@ import TrackingTesting
                 return answer.json?["features"]?.list?.map { $0["id"]?.text } ?? []
             }
             #expect(try await ids("trackables=van") == ["van"])
-            #expect(try await ids("trackables=van,a%252Fb%252C%20100%20%2525,none") == ["a/b, 100 %", "van"])
+            #expect(try await ids("trackables=van,a%2Fb%2C%20100%20%25,none") == ["a/b, 100 %", "van"])
             #expect(try await ids("bbox=-9,52.00045,-8,53") == ["van"])
             #expect(try await ids("limit=1") == ["a/b, 100 %"])
             #expect(try await ids("limit=1&after=a%2Fb%2C%20100%20%25") == ["bus"])
@@ -204,7 +204,11 @@ import TrackingTesting
         let live = LiveState(
             known: { id in
                 id.rawValue == "van"
-                    ? .init(position: place, members: ["state": Array(#"{"state":"ONLINE"}"#.utf8)]) : nil
+                    ? .init(
+                        position: place,
+                        members: [
+                            "state": .object(["state": .text("ONLINE")]), "trip": .object(["tripId": .text("x")]),
+                        ]) : nil
             }, positions: { [(try! TrackableID("van")): place] }, isConnected: { true })
         let stage = try await RecordedGateway(["van": 5, "bus": 3], live: live)
         let token = try await stage.gateway.token()
@@ -226,7 +230,9 @@ import TrackingTesting
             #expect(try await get("trackables/van/position", inTime.text).status == .ok)
             #expect(try await get("trackables/van/position", tooLate.text).status == .notFound)
             #expect(try await get("positions", tooLate.text).json?["features"] == .list([]))
-            #expect(try await get("trackables/van", inTime.text).json?["first"] == nil)
+            #expect(van?["trip"]?["tripId"] == .text("x"))
+            let shared = try await get("trackables/van", inTime.text).json
+            #expect(shared?["state"] != nil && shared?["first"] == nil && shared?["trip"] == nil)
             for path in ["history", "trips", "events"] {
                 #expect(try await get("trackables/van/\(path)", inTime.text).status == .forbidden)
             }
@@ -309,6 +315,9 @@ import TrackingTesting
             for secret in ["van", token, "secret-path", "BREW"] { #expect(!page.contains(secret)) }
         }
     }
+
+    /// What is there for people's browsers and phones alone.
+    private static let undescribed = ["get /s/", "get /map", "get /leaflet", "get /tiles", "get //", "get /page"]
 
     /// Every route of the API is described, and everything that is described is a route.
     @Test func theDescriptionHasEveryRoute() async throws {

@@ -1,5 +1,6 @@
 import HTTPTypes
 import TrackingCore
+import TrackingHistory
 
 /// What the query of `GET /api/v1/live` asks for.
 struct LiveQuery: Hashable, Sendable {
@@ -38,7 +39,10 @@ struct LiveQuery: Hashable, Sendable {
         }
     }
 
-    private static func ids(_ list: Substring) throws -> Set<TrackableID> {
+    /// Reads ids with commas between, each percent-encoded.
+    ///
+    /// - Throws: `Problem` that says what is wrong.
+    static func ids(_ list: Substring) throws -> Set<TrackableID> {
         let parts = list.split(separator: ",")
         guard (1...Self.maximumNamed).contains(parts.count) else {
             throw Problem(.badRequest, "trackables names 1 to \(Self.maximumNamed) ids, separated by commas.")
@@ -52,13 +56,7 @@ struct LiveQuery: Hashable, Sendable {
             })
     }
 
-    private static func box(_ text: Substring) throws -> GeoBox {
-        let numbers = (text.percentDecoded ?? "").split(separator: ",", omittingEmptySubsequences: false).map {
-            Double($0)
-        }
-        guard numbers.count == 4, let west = numbers[0], let south = numbers[1], let east = numbers[2],
-            let north = numbers[3], let box = GeoBox(south: south, west: west, north: north, east: east)
-        else { throw Problem(.badRequest, "bbox is west,south,east,north in degrees.") }
-        return box
+    private static func box(_ text: Substring) throws(Problem) -> GeoBox {
+        try explained { () throws(TrackingError) in try GeoBox(parsing: text.percentDecoded ?? "") }
     }
 }

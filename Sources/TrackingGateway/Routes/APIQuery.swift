@@ -8,12 +8,14 @@ import TrackingStore
 /// The parameters of a request. What is given and wrong is told; what is not known is passed over.
 struct APIQuery {
     private let parameters: [String: String]
+    private let raw: String?
     private let now: UnixTime
 
     /// Of a parameter that comes several times, the first counts.
     init(_ request: Request, now: UnixTime) {
         let pairs = request.uri.queryParameters.map { (String($0.key), String($0.value)) }
         self.parameters = Dictionary(pairs) { first, _ in first }
+        self.raw = request.uri.query
         self.now = now
     }
 
@@ -45,14 +47,11 @@ struct APIQuery {
         return try explained { () throws(TrackingError) in try GeoBox(parsing: text) }
     }
 
-    /// `trackables`: ids with commas between; one that has a comma itself is written with `%2C` twice encoded.
-    func trackables() throws(Problem) -> [TrackableID]? {
-        guard let text = self["trackables"] else { return nil }
-        let names = text.split(separator: ",", omittingEmptySubsequences: false)
-        guard names.count <= 1000 else { throw Problem(.badRequest, "trackables names at most 1000") }
-        return try explained { () throws(TrackingError) in
-            try names.map { (name) throws(TrackingError) in try TrackableID(name.percentDecoded ?? String(name)) }
-        }
+    /// `trackables`: ids with commas between, as for the live stream.
+    func trackables() throws -> Set<TrackableID>? {
+        let members = self.raw?.split(separator: "&") ?? []
+        guard let member = members.first(where: { $0.hasPrefix("trackables=") }) else { return nil }
+        return try LiveQuery.ids(member.dropFirst("trackables=".count))
     }
 
     /// A whole number in a range.

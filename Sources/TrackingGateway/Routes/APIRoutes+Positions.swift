@@ -15,7 +15,7 @@ extension APIRoutes {
     func positions(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let caller = try context.requireCaller()
         let query = self.query(request)
-        let wanted = try query.trackables()
+        let wanted = try query.trackables().map { Array($0) }
         for id in wanted ?? [] { try caller.checkReads(id) }
         let box = try query.box()
         let limit = try query.whole("limit", in: 1...Self.maximumPositions) ?? Self.maximumPositions

@@ -117,7 +117,8 @@ package struct APIRoutes: Sendable {
         let summary = caller.span == nil ? try await self.history?.summary(of: id) : nil
         guard known != nil || summary != nil else { throw Problem(.notFound, "Nothing is known of this trackable.") }
         var members = Self.json(summary ?? TrackableSummary(id: id)).object ?? [:]
-        for (name, json) in known?.members ?? [:] { members[name] = try? JSONValue(json: json) }
+        // A trip tells where it began, which may be before a share link did.
+        for (name, value) in known?.members ?? [:] where caller.span == nil || name != "trip" { members[name] = value }
         if let place = try await self.lastPositions([id], for: caller).first {
             members["position"] = try? JSONValue(json: place.feature)
         }

@@ -3,12 +3,21 @@ import HTTPTypes
 package import Hummingbird
 import Logging
 import NIOHTTP1
+import Synchronization
 import TrackingCore
+import TrackingRuntime
 
 /// The outermost of all: every error becomes a problem detail, and every answer gets the headers that protect who reads it.
 package struct ResponseMiddleware: RouterMiddleware {
     private let origins: Set<String>
     private let metrics: any MetricsFactory
+    private let warnings = Warnings()
+
+    /// What the requests of all connections have in common.
+    private final class Warnings: Sendable {
+        let limit = Mutex(WarningLimit<String>())
+        let clock = DeviceClock()
+    }
 
     /// - Parameters:
     ///   - origins: Other origins whose pages may read the answers; none where CORS is off.
@@ -77,12 +86,17 @@ package struct ResponseMiddleware: RouterMiddleware {
             throw error  // The server answers, and closes.
         } catch {
             let problem = Problem(error)
-            if problem.status.kind == .serverError {
-                context.logger.warning(
-                    "a request failed", metadata: ["route": "\(context.endpointPath ?? "–")", "error": "\(error)"])
-            }
+            if problem.status.kind == .serverError { self.warn(error, context) }
             return problem.response(from: request, context: context)
         }
+    }
+
+    private func warn(_ error: any Error, _ context: GatewayRequestContext) {
+        let route = context.endpointPath ?? "other"
+        let now = self.warnings.clock.moment.now
+        guard case .say(let unsaid) = self.warnings.limit.withLock({ $0.happened(route, now: now) }) else { return }
+        context.logger.warning(
+            "a request failed", metadata: ["route": "\(route)", "reason": "\(error)", "unsaid": "\(unsaid)"])
     }
 
     private static let preflight = Response(
