@@ -14,13 +14,14 @@ public import TrackingSubscriber
 ///     try await gateway.run()          // in a task or a ServiceGroup, until a graceful shutdown or cancellation
 public struct Gateway: Service {
     private let configuration: GatewayConfiguration
+    private let database: GatewayDatabase
     private let access: AccessStore
     private let history: (any HistoryStore)?
     private let metrics: PrometheusRegistry
     private let logger: Logger
     /// What runs beside the server.
     private var services: [any Service] = []
-    private let database: GatewayDatabase
+    private let live: LiveState?
     private var liveRoutes: LiveRoutes?
     private let tiles: MapTiles?
 
@@ -109,7 +110,7 @@ public struct Gateway: Service {
 
     private var checks: [HealthRoutes.Check] {
         var checks = [HealthRoutes.Check("database") { (try? await self.access.grants(.share)) != nil }]
-        if let live = self.liveState { checks.append(HealthRoutes.Check("broker") { live.isConnected() }) }
+        if let live = self.live { checks.append(HealthRoutes.Check("broker") { live.isConnected() }) }
         if let history = self.history {
             checks.append(
                 HealthRoutes.Check("history") { (try? await history.trackables(after: nil, limit: 1)) != nil })
@@ -127,6 +128,12 @@ public struct Gateway: Service {
         APIRoutes(history: self.history, live: self.live ?? .none).add(to: router)
         self.liveRoutes?.add(to: router)
         PageRoutes(leaflet: self.configuration.leaflet, tiles: self.tiles).add(to: router)
+        if let intake = self.configuration.intake {
+            PhoneRoutes(
+                configuration: self.configuration.phones, quarantine: Quarantine(database: self.database),
+                take: intake.take
+            ).add(to: router)
+        }
         return router
     }
 }

@@ -71,6 +71,7 @@ struct Serve: AsyncParsableCommand {
     var mbtiles: String?
 
     @OptionGroup var webhooks: WebhookOptions
+    @OptionGroup var phones: PhoneOptions
     @OptionGroup var state: StateOptions
     @OptionGroup var intake: IntakeOptions
     @OptionGroup var store: StoreOptions
@@ -128,6 +129,7 @@ struct Serve: AsyncParsableCommand {
         configuration.requestsPerSecond = self.rateLimit
         configuration.maximumBodyBytes = self.maxBody
         (configuration.webhooks, configuration.webhookKinds) = (try self.webhooks.webhooks(), self.webhooks.kinds)
+        configuration.phones = try self.phones.configuration()
         configuration.intake = try self.intake.intake(self.broker, self.state)
         configuration.leaflet = self.leaflet
         guard self.tiles == nil || self.mbtiles == nil else {

@@ -317,7 +317,6 @@ import TrackingTesting
     }
 
     /// What is there for people's browsers and phones alone.
-    private static let undescribed = ["get /s/", "get /map", "get /leaflet", "get /tiles", "get //", "get /page"]
 
     /// Every route of the API is described, and everything that is described is a route.
     @Test func theDescriptionHasEveryRoute() async throws {
