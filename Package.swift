@@ -66,6 +66,11 @@ let package = Package(
         .systemLibrary(
             name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
 
+        .systemLibrary(
+            name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
+
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+
         .target(name: "TrackingCore", swiftSettings: settings),
         .target(name: "TrackingHistory", dependencies: ["TrackingCore"], swiftSettings: settings),
         .target(
@@ -91,8 +96,8 @@ let package = Package(
             name: "TrackingGateway",
             dependencies: [
                 "TrackingCore", "TrackingHistory", "TrackingMetrics", "TrackingPublisher", "TrackingRuntime",
-                "TrackingSQLite", "TrackingStore", "TrackingSubscriber", coreMetrics, crypto, grdb, httpClient,
-                httpParts, httpTypes, hummingbird, hummingbirdCore, lifecycle, logging, nioCore, nioHTTP1,
+                "CSodium", "CZlib", "TrackingSQLite", "TrackingStore", "TrackingSubscriber", coreMetrics, crypto, grdb,
+                httpClient, httpParts, httpTypes, hummingbird, hummingbirdCore, lifecycle, logging, nioCore, nioHTTP1,
             ],
             resources: [.embedInCode("Page"), .embedInCode("Routes/openapi.json")], swiftSettings: settings),
         .target(name: "TrackingMetrics", dependencies: [coreMetrics], swiftSettings: settings),
@@ -118,7 +123,7 @@ let package = Package(
             dependencies: [
                 "GodwitOptions", "TrackingCore", "TrackingGateway", "TrackingHistory", "TrackingMQTT",
                 "TrackingMetrics", "TrackingPublisher", "TrackingRecorder", "TrackingSpool", "TrackingStore",
-                "TrackingSubscriber", argumentParser, coreMetrics, logging, lifecycle,
+                "TrackingSubscriber", argumentParser, coreMetrics, lifecycle, logging,
             ],
             swiftSettings: settings),
 

@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 package import Hummingbird
 import HummingbirdCore
 public import Logging
@@ -11,73 +10,84 @@ public import TrackingSubscriber
 
 /// The HTTP server beside broker and history.
 ///
-///     let gateway = try Gateway(configuration: configuration, subscriber: subscriber)
+///     let gateway = try Gateway(configuration: configuration)
 ///     try await gateway.run()          // in a task or a ServiceGroup, until a graceful shutdown or cancellation
 public struct Gateway: Service {
     private let configuration: GatewayConfiguration
     private let access: AccessStore
     private let history: (any HistoryStore)?
+    private let live: LiveState?
     private let metrics: PrometheusRegistry
     private let logger: Logger
     /// What runs beside the server.
     private var services: [any Service] = []
-    private var live: LiveRoutes?
-    private var liveState: LiveState?
+    private let database: GatewayDatabase
+    private var liveRoutes: LiveRoutes?
+    private let tiles: MapTiles?
 
-    /// Makes a gateway that listens to nothing yet, and to no broker; its database is opened, or made.
+    /// Makes a gateway that listens to nothing yet; its database is opened, or made.
     ///
+    /// - Parameters:
+    ///   - history: What was recorded; it stays open. `nil` for none.
+    ///   - metrics: What `/metrics` shows.
     /// - Throws: `storeUnusable`, `storeFailed`.
-    package init(
-        configuration: GatewayConfiguration, history: (any HistoryStore)? = nil, live: LiveState? = nil,
+    public init(
+        configuration: GatewayConfiguration, history: (any HistoryStore)? = nil,
         metrics: PrometheusRegistry = PrometheusRegistry(), logger: Logger = Logger(label: "godwit.gateway")
     ) throws(TrackingError) {
-        let database = try GatewayDatabase(path: configuration.database)
-        self.init(configuration, database, history, metrics, logger)
-        self.liveState = live
+        try self.init(configuration: configuration, history: history, live: nil, metrics: metrics, logger: logger)
     }
 
-    /// Makes a gateway that shows what a subscriber hears, and runs it; its database is opened, or made.
+    /// Makes one that knows what is now, too.
+    package init(
+        configuration: GatewayConfiguration, history: (any HistoryStore)? = nil, live: LiveState?,
+        metrics: PrometheusRegistry = PrometheusRegistry(), logger: Logger = Logger(label: "godwit.gateway")
+    ) throws(TrackingError) {
+        self.configuration = configuration
+        self.history = history
+        self.live = live
+        self.metrics = metrics
+        self.tiles = try configuration.tiles.map { (tiles) throws(TrackingError) in try MapTiles(tiles) }
+        self.database = try GatewayDatabase(path: configuration.database)
+        self.access = AccessStore(self.database)
+        self.logger = logger
+        if let intake = configuration.intake { self.services.append(intake) }
+    }
+
+    /// Makes a gateway that shows what a subscriber hears, and runs that subscriber.
     ///
     /// - Parameters:
     ///   - subscriber: Watches everything, and is present only while it asks
     ///     (``SubscriberConfiguration/isPresentOnlyWhileAsking``).
     ///   - history: What was recorded; it stays open. `nil` for none.
     ///   - metrics: What `/metrics` shows.
-    /// - Throws: `storeUnusable`, `storeFailed`.
+    /// - Throws: `storeUnusable`, `storeFailed`, and `inputUnreadable` for a file of tiles.
     public init<Transport: MessageTransport>(
         configuration: GatewayConfiguration, subscriber: AssetSubscriber<Transport>,
         history: (any HistoryStore)? = nil, metrics: PrometheusRegistry = PrometheusRegistry(),
         logger: Logger = Logger(label: "godwit.gateway")
     ) throws(TrackingError) {
-        let database = try GatewayDatabase(path: configuration.database)
-        self.init(configuration, database, history, metrics, logger)
-        let clock = DeviceClock()
         let hub = LiveHub(subscriber)
-        self.live = LiveRoutes(hub: hub, recorded: history.map { $0.recordedPoints })
-        self.liveState = hub.liveState
-        let rules = RuleKeeper(
-            configuration: RuleKeeper.Configuration(
-                kinds: configuration.webhooks.isEmpty ? [] : configuration.webhookKinds,
-                seed: UInt64.random(in: .min ... .max), now: { clock.moment.wall }),
-            database: database, events: subscriber.events,
-            publish: { (event, id) throws(TrackingError) in try await subscriber.publish(event, of: id) },
-            logger: logger)
-        self.services += [subscriber, hub, rules]
+        try self.init(
+            configuration: configuration, history: history, live: hub.liveState, metrics: metrics, logger: logger)
+        self.services += [
+            subscriber, hub, self.rules(of: subscriber), RevocationWatch(hub: hub, access: self.access),
+        ]
         if !configuration.webhooks.isEmpty {
-            self.services.append(WebhookDesk(configuration, database: database, logger: logger))
+            self.services.append(WebhookDesk(configuration, database: self.database, logger: logger))
         }
+        self.liveRoutes = LiveRoutes(hub: hub, recorded: history.map { $0.recordedPoints })
     }
 
-    private init(
-        _ configuration: GatewayConfiguration, _ database: GatewayDatabase, _ history: (any HistoryStore)?,
-        _ metrics: PrometheusRegistry, _ logger: Logger
-    ) {
-        self.configuration = configuration
-        self.access = AccessStore(database)
-        self.history = history
-        self.metrics = metrics
-        self.logger = logger
-        if let intake = configuration.intake { self.services.append(intake) }
+    private func rules<Transport: MessageTransport>(of subscriber: AssetSubscriber<Transport>) -> RuleKeeper {
+        let clock = DeviceClock()
+        return RuleKeeper(
+            configuration: RuleKeeper.Configuration(
+                kinds: self.configuration.webhooks.isEmpty ? [] : self.configuration.webhookKinds,
+                seed: UInt64.random(in: .min ... .max), now: { clock.moment.wall }),
+            database: self.database, events: subscriber.events,
+            publish: { (event, id) throws(TrackingError) in try await subscriber.publish(event, of: id) },
+            logger: self.logger)
     }
 
     /// Serves until a graceful shutdown or cancellation.
@@ -105,7 +115,7 @@ public struct Gateway: Service {
 
     private var checks: [HealthRoutes.Check] {
         var checks = [HealthRoutes.Check("database") { (try? await self.access.grants(.share)) != nil }]
-        if let live = self.liveState { checks.append(HealthRoutes.Check("broker") { live.isConnected() }) }
+        if let live = self.live { checks.append(HealthRoutes.Check("broker") { live.isConnected() }) }
         if let history = self.history {
             checks.append(
                 HealthRoutes.Check("history") { (try? await history.trackables(after: nil, limit: 1)) != nil })
@@ -120,8 +130,9 @@ public struct Gateway: Service {
         router.add(middleware: AccessMiddleware(store: self.access, configuration: self.configuration))
         HealthRoutes(checks: self.checks, metrics: self.metrics).add(to: router)
         SessionRoutes(store: self.access, configuration: self.configuration).add(to: router)
-        APIRoutes(history: self.history, live: self.liveState ?? .none).add(to: router)
-        self.live?.add(to: router)
+        APIRoutes(history: self.history, live: self.live ?? .none).add(to: router)
+        self.liveRoutes?.add(to: router)
+        PageRoutes(leaflet: self.configuration.leaflet, tiles: self.tiles).add(to: router)
         return router
     }
 }

@@ -12,6 +12,10 @@ public struct GatewayConfiguration: Sendable {
     public var origins: [String] = []
     /// The most bytes of a request's body, after decompression; 1 or more.
     public var maximumBodyBytes = 8_388_608
+    /// The folder of Leaflet and its markercluster.
+    public var leaflet = GatewayConfiguration.debianLeaflet
+    /// What is drawn beneath the markers; `nil`: a grid.
+    public var tiles: Tiles?
     /// How often one token may ask.
     package var rateLimit = RateLimit(burst: 1000, perSecond: 100)
     /// How often one address is told that a token is worth nothing, before it is told to wait.
@@ -28,6 +32,17 @@ public struct GatewayConfiguration: Sendable {
     public var intake: Intake?
     /// Told the port once it listens.
     public var listening: @Sendable (Int) async -> Void
+
+    /// Where Debian's libjs-leaflet and libjs-leaflet.markercluster are.
+    public static let debianLeaflet = "/usr/share/javascript/leaflet"
+
+    /// Where the pictures of a map come from.
+    public enum Tiles: Hashable, Sendable {
+        /// A server, which browsers ask.
+        case server(TileURL)
+        /// A file of raster tiles (MBTiles), which the gateway serves.
+        case file(path: String)
+    }
 
     /// Makes a configuration with the defaults above.
     public init(

@@ -25,7 +25,7 @@ package struct GatewayDatabase: Sendable {
     }
 
     /// The steps of all parts, in order.
-    static let migrations: [Migration] = AccessSchema.migrations + RulesSchema.migrations
+    static let migrations: [Migration] = AccessSchema.migrations + Quarantine.migrations + RulesSchema.migrations
 
     /// Opens the file, or makes it, for its owner alone; its folder exists.
     ///

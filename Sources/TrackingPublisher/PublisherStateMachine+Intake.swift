@@ -34,11 +34,17 @@ extension PublisherStateMachine {
     /// A trackable that records come of is carried, for so long at least.
     private mutating func carry(_ id: TrackableID, until end: MonotonicTime, at moment: Moment) -> [Action] {
         var actions: [Action] = []
+        // Whoever had taken it over has left: it is added anew.
+        if self.assets[id]?.failure?.code == .takenOver, self.presence.standingPublishers(on: id).isEmpty,
+            self.intakes[id]?.isIdle ?? true
+        {
+            actions += self.remove(id, at: moment)
+        }
         if self.assets[id] == nil {
             var trackable = Trackable(id)
             // To repeat a position would say that somebody was there to tell it.
             trackable.maximumSilence = .zero
-            actions = self.add(trackable, at: moment)
+            actions += self.add(trackable, at: moment)
         }
         if self.assets[id]?.fed == nil { self.assets[id]?.fed = ToldTimes(self.kept[Self.toldKey(id)] ?? []) }
         self.timers.set(.lease(id), deadline: end)

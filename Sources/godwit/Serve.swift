@@ -54,10 +54,26 @@ struct Serve: AsyncParsableCommand {
     @Flag(help: "Serve no history, whether or not there is one.")
     var noStore = false
 
+    @Option(
+        help: ArgumentHelp(
+            "The folder of Leaflet and its markercluster. Default: where Debian's libjs-leaflet and libjs-leaflet.markercluster install them.",
+            valueName: "dir"))
+    var leaflet = GatewayConfiguration.debianLeaflet
+
+    @Option(
+        help: ArgumentHelp(
+            "A server of map tiles: https://tiles.example.org/{z}/{x}/{y}.png. Browsers ask it. Default: a plain grid.",
+            valueName: "url"))
+    var tiles: String?
+
+    @Option(
+        help: ArgumentHelp("A file of raster tiles (MBTiles), which the gateway serves itself.", valueName: "path"))
+    var mbtiles: String?
+
     @OptionGroup var webhooks: WebhookOptions
     @OptionGroup var state: StateOptions
-    @OptionGroup var store: StoreOptions
     @OptionGroup var intake: IntakeOptions
+    @OptionGroup var store: StoreOptions
     @OptionGroup var broker: BrokerOptions
 
     func validate() throws {
@@ -67,6 +83,8 @@ struct Serve: AsyncParsableCommand {
         guard (1024...1_073_741_824).contains(self.maxBody) else {
             throw ValidationError("--max-body is 1024 to 1073741824 bytes, not \(self.maxBody)")
         }
+        if self.tiles != nil, self.mbtiles != nil { throw ValidationError("give --tiles or --mbtiles, not both") }
+        do throws(TrackingError) { _ = try self.tiles.map(TileURL.init) } catch { throw ValidationError(error.message) }
         for origin in self.cors where try GatewayURL.checked(origin) != origin {
             throw ValidationError("an origin has no slash at its end: '\(origin.prefix(80))'")
         }
@@ -112,6 +130,9 @@ struct Serve: AsyncParsableCommand {
         configuration.maximumBodyBytes = self.maxBody
         (configuration.webhooks, configuration.webhookKinds) = (try self.webhooks.webhooks(), self.webhooks.kinds)
         configuration.intake = try self.intake.intake(self.broker, self.state)
+        configuration.leaflet = self.leaflet
+        if let tiles = self.tiles { configuration.tiles = .server(try TileURL(tiles)) }
+        if let path = self.mbtiles { configuration.tiles = .file(path: path) }
         return configuration
     }
 

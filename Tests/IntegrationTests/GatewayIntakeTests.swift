@@ -44,7 +44,8 @@ import TrackingStore
 
         /// Does something with an intake that runs, and ends it.
         func withIntake<Value: Sendable>(
-            spool: String = "spool.sqlite", waitsForKeeper: Bool = true, _ body: (Intake) async throws -> Value
+            spool: String = "spool.sqlite", waitsForKeeper: Bool = true, maximumUnderWay: Int = 50_000,
+            _ body: (Intake) async throws -> Value
         ) async throws -> Value {
             var generator = SystemRandomNumberGenerator()
             var configuration = PublisherConfiguration(
@@ -55,7 +56,7 @@ import TrackingStore
             connection.longestWait = .seconds(1)
             let intake = Intake(
                 configuration: configuration, transport: try MQTTTransport(configuration: connection),
-                spool: SQLiteSpool(path: self.path(spool)))
+                spool: SQLiteSpool(path: self.path(spool)), maximumUnderWay: maximumUnderWay)
             return try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await intake.run() }
                 let value = try await body(intake)
@@ -131,7 +132,6 @@ import TrackingStore
             #expect(Set(try await first + second).count == 150)
             #expect(try await scene.stored() == 350)
         }
-        #expect(try await MosquittoTool.retained("tracking/van/publisher/gateway", on: scene.broker).isEmpty)
         recorder.terminate()
     }
 
@@ -189,6 +189,32 @@ import TrackingStore
             #expect(try await scene.stored() == 50)
         }
         recorder.terminate()
+    }
+
+    @Test func whatIsTooMuchTogetherIsRefusedAndComesAgain() async throws {
+        let scene = try await Scene()
+        try await scene.withIntake(maximumUnderWay: 100) { intake in
+            let busy = await withTaskGroup(of: TrackingError?.self) { group in
+                for batch in 0..<4 {
+                    group.addTask {
+                        await Self.error {
+                            let drafts = try Self.drafts(batch * 40 + 1...batch * 40 + 40)
+                            try await intake.take(drafts, for: scene.van, within: .seconds(2))
+                        }
+                    }
+                }
+                return await group.reduce(into: []) { $0.append($1?.code) }
+            }
+            #expect(busy.filter { $0 == .notAcknowledged }.count == 2, "\(busy)")
+            #expect(busy.filter { $0 == .overloaded }.count == 2, "\(busy)")
+            let recorder = try await scene.recorder()
+            for batch in 0..<4 {
+                let drafts = try Self.drafts(batch * 40 + 1...batch * 40 + 40)
+                try await intake.take(drafts, for: scene.van, within: .seconds(60))
+            }
+            #expect(try await scene.stored() == 160)
+            recorder.terminate()
+        }
     }
 
     @Test func aCrowdIsTakenAndStoredOnce() async throws {

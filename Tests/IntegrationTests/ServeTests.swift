@@ -92,6 +92,25 @@ import TrackingStore
         _ = try await gateway.result(within: .seconds(20))
     }
 
+    @Test func aRevokedTokenEndsTheStreamThatItOpened() async throws {
+        let stage = try await Stage()
+        let (gateway, port) = try await stage.serve()
+        let token = try await stage.token(["--name", "desk", "--read-all"])
+        let stays = try await stage.token(["--name", "other", "--read-all"])
+        let streams = try [token, stays].map { _ in try RawConnection(port: port) }
+        for (stream, token) in zip(streams, [token, stays]) {
+            try await stream.sendAll("GET /api/v1/live HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\n\r\n")
+            let hello = try await stream.read { String(decoding: $0, as: UTF8.self).contains("event: hello") }
+            #expect(String(decoding: hello, as: UTF8.self).hasPrefix("HTTP/1.1 200"))
+        }
+        #expect(try await stage.run(["token", "revoke", "desk"]).code == 0)
+        let rest = try await streams[0].read { String(decoding: $0, as: UTF8.self).contains("expired") }
+        #expect(String(decoding: rest, as: UTF8.self).contains("expired"))
+        await #expect(throws: TestSupportError.self) { try await streams[1].read(within: .seconds(1)) }
+        gateway.terminate()
+        #expect(try await gateway.result(within: .seconds(20)).code == 0, "\(gateway.errors)")
+    }
+
     /// Whatever is presented, however, and however talkative the log is.
     @Test func noSecretIsLogged() async throws {
         let stage = try await Stage()

@@ -64,7 +64,7 @@ import Testing
         HistoryCase(
             Last.self, ["last", "van", "--near", "-33.9,18.4", "--within", "500"],
             Self.place + [("format", "json"), ("near", "52,-8"), ("within", "100")]),
-        HistoryCase(Trackables.self, ["trackables"], Self.place + [("format", "json")]),
+        HistoryCase(Trackables.List.self, ["trackables", "list"], Self.place + [("format", "json")]),
         HistoryCase(
             Trips.self, ["trips", "van"],
             Self.place + Self.span + [
@@ -97,9 +97,19 @@ import Testing
             Self.broker + Self.place + Self.state + [
                 ("listen", "[::1]:0"), ("url", "https://tracks.example.org"), ("cors", "https://shop.example.org"),
                 ("rate-limit", "5"), ("max-body", "2048"), ("no-store", nil), ("acknowledge-by", "keeper"),
-                ("live-user", "map"), ("webhook", "https://hooks.example.org"), ("webhook-secret-file", "/etc/hook"),
-                ("webhook-secret", "0123456789abcdef"), ("webhook-kinds", "trip"),
+                ("leaflet", "/opt/leaflet"), ("tiles", "https://tiles.example.org/{z}/{x}/{y}.png"),
+                ("mbtiles", "/srv/land.mbtiles"), ("live-user", "gateway-live"),
+                ("webhook", "https://example.org/hook"), ("webhook-secret-file", "/etc/hook"),
+                ("webhook-secret", "0123456789abcdef"), ("webhook-kinds", "event"),
             ]),
+        HistoryCase(
+            FenceCommand.Add.self, ["fence", "add", "depot", "--circle", "52,-8", "--radius", "50"],
+            Self.state + [("circle", "53,-9"), ("radius", "60")]),
+        HistoryCase(FenceCommand.List.self, ["fence", "list"], Self.state + [("format", "json")]),
+        HistoryCase(FenceCommand.Remove.self, ["fence", "remove", "depot"], Self.state),
+        HistoryCase(RuleCommand.List.self, ["rule", "list"], Self.state),
+        HistoryCase(RuleCommand.Remove.self, ["rule", "remove", "in"], Self.state),
+        HistoryCase(Trackables.Set.self, ["trackables", "set", "van", "name=Van"], Self.state),
         HistoryCase(
             Token.Create.self, ["token", "create", "--name", "phone", "--publish", "van"],
             Self.state + [

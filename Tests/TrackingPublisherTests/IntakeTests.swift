@@ -154,6 +154,23 @@ struct IntakeTests {
         #expect(talk.wait(.seconds(60)).contains("removed van"))
     }
 
+    @Test func whatAnotherPublisherTookOverIsRecordedUntilThatLeaves() throws {
+        var talk = try self.carrying(Self.waitsForKeeper)
+        _ = talk.hear("tracking/_clients/box", #"{"status":"online","session":"other","connection":0,"lease":90}"#)
+        #expect(talk.publisher("box", "other", since: 5_000).contains("van is FAILED (takenOver)"))
+        _ = talk.acked()
+        let said = try talk.take([30])
+        #expect(said.contains { $0.hasPrefix("van/history: batch") } && !said.contains { $0.hasPrefix("van: ") })
+        _ = talk.acked()
+        _ = try talk.acknowledge(3, by: ClientID("keeper"))
+        _ = talk.acked()
+        _ = talk.hear("tracking/van/publisher/box", [])
+        _ = try talk.take([60])
+        _ = talk.granted()
+        #expect(talk.echoed().contains { $0.hasPrefix("van/history: batch") })
+        #expect(talk.machine.assets[try TrackableID("van")]?.failure == nil)
+    }
+
     /// However many are carried, what comes of one is work for one.
     @Test func thousandsAreCarriedAndOnlyOneIsLookedAt() throws {
         func time(beside others: Int) throws -> Duration {

@@ -460,4 +460,35 @@ import TrackingCore
         let refusal = TrackingError(.refused, "topic filter invalid", reasonCode: 0x8F)
         #expect(talk.granted(refusing: refusal).contains("van is FAILED (refused)"))
     }
+
+    // MARK: - Events that are told
+
+    private static func event() throws -> TrackingEvent {
+        TrackingEvent(
+            id: "e", stream: try #require(StreamID("rules001")), seq: 1, time: UnixTime(5), kind: .fenceEntered)
+    }
+
+    @Test func anEventIsAnsweredWhenTheBrokerHasIt() throws {
+        var talk = try SubscriberConversation.online()
+        let van = try TrackableID("van")
+        #expect(talk.happened(.publish(try Self.event(), of: van, request: 7)).count == 1)
+        #expect(talk.acked() == ["published 7"])
+        _ = talk.happened(.publish(try Self.event(), of: van, request: 8))
+        #expect(talk.acked(refusing: ["tracking/van/event"]) == ["published 8 not: notAuthorized"])
+    }
+
+    @Test func anEventWithoutAConnectionIsRefusedAtOnceAndOneOnItsWayWithIt() throws {
+        let van = try TrackableID("van")
+        var talk = try SubscriberConversation()
+        #expect(
+            talk.happened(.publish(try Self.event(), of: van, request: 1)) == ["published 1 not: connectionLost"])
+        talk = try SubscriberConversation.online()
+        _ = talk.happened(.publish(try Self.event(), of: van, request: 2))
+        let lost = Disconnection(reason: nil, retry: .seconds(1), lasted: .seconds(1))
+        #expect(talk.happened(.transport(.disconnected(lost))).first == "published 2 not: connectionLost")
+        talk = try SubscriberConversation.online()
+        _ = talk.happened(.stop)
+        #expect(
+            talk.happened(.publish(try Self.event(), of: van, request: 3)) == ["published 3 not: connectionLost"])
+    }
 }

@@ -41,6 +41,15 @@ public enum JSONValue: Hashable, Sendable {
     /// A member of an object; `nil` where there is none.
     public subscript(name: String) -> JSONValue? { self.object?[name] }
 
+    /// How deep objects and lists nest in it: 0 for what is neither.
+    package var depth: Int {
+        switch self {
+        case .text, .number, .flag: 0
+        case .list(let list): 1 + (list.map(\.depth).max() ?? 0)
+        case .object(let members): 1 + (members.values.map(\.depth).max() ?? 0)
+        }
+    }
+
     /// A whole number, where it is one from 0 to 2^53 - 1.
     public var count: Int? {
         guard let number = self.number, let count = Int(exactly: number), (0...WireLimits.greatest).contains(count)

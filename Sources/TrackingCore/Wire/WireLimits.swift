@@ -12,5 +12,5 @@ public enum WireLimits {
     /// How deep objects and arrays may nest in a payload, so that nested garbage cannot exhaust the stack.
     static let maximumDepth = 32
     /// How deep they may nest in the `extra` of a point, wherever the point stands.
-    static let maximumExtraDepth = 16
+    package static let maximumExtraDepth = 16
 }

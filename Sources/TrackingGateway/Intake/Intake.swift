@@ -18,16 +18,17 @@ public final class Intake: Service {
     private let underWay = Mutex(0)
 
     /// The most records that are under way together: what is more is refused, and comes again.
-    public static let maximumUnderWay = 50_000
+    private let maximumUnderWay: Int
 
     /// Makes an intake that takes nothing yet.
     ///
     /// - Parameters:
     ///   - configuration: Who it is to the broker, and the recorders it waits for.
     ///   - spool: Its log. It has no limits: nothing that was answered is let go unsent.
+    ///   - maximumUnderWay: The most records that are under way together, > 0; a batch that comes alone may have more.
     public init<Transport: MessageTransport>(
         configuration: PublisherConfiguration, transport: Transport, spool: any SpoolStorage,
-        logger: Logger = Logger(label: "godwit.intake")
+        maximumUnderWay: Int = 50_000, logger: Logger = Logger(label: "godwit.intake")
     ) {
         var configuration = configuration
         configuration.limits = SpoolLimits()
@@ -40,6 +41,7 @@ public final class Intake: Service {
         self.taking = { (drafts, id, limit) async throws(TrackingError) in
             try await publisher.take(drafts, for: id, within: limit)
         }
+        self.maximumUnderWay = maximumUnderWay
         self.logger = logger
     }
 
@@ -72,7 +74,7 @@ public final class Intake: Service {
     private func begin(_ count: Int) throws(TrackingError) {
         let isRoom = self.underWay.withLock { underWay in
             // One batch goes by itself, however large.
-            guard underWay == 0 || underWay + count <= Self.maximumUnderWay else { return false }
+            guard underWay == 0 || underWay + count <= self.maximumUnderWay else { return false }
             underWay += count
             return true
         }

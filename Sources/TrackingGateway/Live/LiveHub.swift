@@ -17,7 +17,6 @@ package final class LiveHub: Service {
         /// Streams that name none.
         var open: [LiveStreamID: LiveStream] = [:]
         var isFinished = false
-        var isConnected = false
     }
 
     /// A stream says so often that it is alive.
@@ -65,6 +64,11 @@ package final class LiveHub: Service {
 
     // MARK: - Streams
 
+    /// Whether one more stream may be opened.
+    package var hasRoom: Bool {
+        self.shared.withLock { !$0.isFinished && $0.streams.count < Self.maximumStreams }
+    }
+
     /// Opens a stream.
     ///
     /// - Parameters:
@@ -75,10 +79,9 @@ package final class LiveHub: Service {
         _ selection: LiveSelection, for caller: Caller, after last: LiveEventID?, cut: @escaping @Sendable () -> Void
     ) -> (stream: LiveStream, opening: LiveHubState.Opening)? {
         var generator = SystemRandomNumberGenerator()
-        let clock = self.clock
         let stream = LiveStream(
-            id: .random(using: &generator), caller: caller, selection: selection, opened: clock.moment.wall,
-            clock: { clock.moment.now }, cut: cut)
+            id: .random(using: &generator), caller: caller, selection: selection, opened: self.clock.moment.wall,
+            cut: cut)
         return self.shared.withLock { shared in
             guard !shared.isFinished, shared.streams.count < Self.maximumStreams else { return nil }
             shared.streams[stream.id] = stream
@@ -105,16 +108,25 @@ package final class LiveHub: Service {
         }
     }
 
-    /// What is known now, for those who ask once.
+    /// What was heard of so far.
+    package var trackables: Set<TrackableID> { self.shared.withLock { $0.state.trackables } }
+
+    /// What is known now, for the API.
     package var liveState: LiveState {
         LiveState(
             known: { id in self.shared.withLock { $0.state.known(id) } },
             positions: { self.shared.withLock { $0.state.positions } },
-            isConnected: { self.shared.withLock { $0.isConnected } })
+            isConnected: { self.shared.withLock { $0.state.isConnected } })
     }
 
-    /// What was heard of so far.
-    package var trackables: Set<TrackableID> { self.shared.withLock { $0.state.trackables } }
+    /// Who has streams.
+    package var callers: Set<Caller> { self.shared.withLock { Set($0.streams.values.map(\.caller)) } }
+
+    /// Ends a caller's streams: what let them in is over.
+    package func end(_ caller: Caller) {
+        let streams = self.shared.withLock { $0.streams.values.filter { $0.caller == caller } }
+        for stream in streams { stream.end(.expired) }
+    }
 
     // MARK: - Requests
 
@@ -152,7 +164,6 @@ package final class LiveHub: Service {
     private func happened(_ event: SubscriberEvent) {
         let wall = self.clock.moment.wall
         self.shared.withLock { shared in
-            if case .connection(let lost) = event { shared.isConnected = lost == nil }
             guard let update = shared.state.happened(event, at: wall) else { return }
             for stream in shared.open.values where stream.selection.wants(update) { stream.tell(update) }
             for stream in shared.named[update.trackable, default: [:]].values where stream.selection.wants(update) {
@@ -161,7 +172,7 @@ package final class LiveHub: Service {
         }
     }
 
-    /// Once a second: who is stuck, whose time is over; and now and then a heartbeat.
+    /// Once a second: whose time is over; and now and then a heartbeat.
     private func tick() async {
         var nextBeat = self.clock.moment.now.advanced(by: Self.heartbeat)
         while (try? await Task.sleep(for: .seconds(1))) != nil {
@@ -172,7 +183,6 @@ package final class LiveHub: Service {
                 let id = shared.state.position(at: moment.wall)
                 for stream in shared.streams.values {
                     if let span = stream.selection.span, moment.wall >= span.upperBound { stream.end(.expired) }
-                    stream.checkPatience(now: moment.now)
                     if isBeat { stream.beat(id) }
                 }
             }

@@ -39,15 +39,18 @@ package struct LiveHubState: Sendable {
     /// Whether anything was heard of a trackable.
     package func knows(_ id: TrackableID) -> Bool { self.latest[id] != nil }
 
-    /// What is known of a trackable now.
+    /// Whether the subscriber is connected to the broker.
+    package private(set) var isConnected = false
+
+    /// What stands of a trackable; `nil` where nothing was heard of it.
     package func known(_ id: TrackableID) -> LiveState.Known? {
         guard let latest = self.latest[id] else { return nil }
-        var known = LiveState.Known(position: latest[.position]?.location)
-        for (kind, update) in latest where kind != .position { known.members[kind.rawValue] = update.payload }
-        return known
+        var members: [String: [UInt8]] = [:]
+        for (kind, update) in latest where kind != .position { members[kind.rawValue] = update.payload }
+        return LiveState.Known(position: latest[.position]?.location, members: members)
     }
 
-    /// The last position of each trackable.
+    /// The last position of every trackable that one was heard of.
     package var positions: [TrackableID: Location] { self.latest.compactMapValues { $0[.position]?.location } }
 
     /// How far it is.
@@ -71,7 +74,10 @@ package struct LiveHubState: Sendable {
             return self.told(.trip, of: id, trip.map(MessageCodec.encode), at: wall)
         case .event(let id, let event):
             return self.told(.event, of: id, MessageCodec.encode(event), at: wall)
-        case .raw, .refused, .publishRefused, .unheard, .badMessage, .connection:
+        case .connection(let lost):
+            self.isConnected = lost == nil
+            return nil
+        case .raw, .refused, .publishRefused, .unheard, .badMessage:
             return nil
         }
     }

@@ -34,29 +34,25 @@ package struct LiveRoutes: Sendable {
     // MARK: - The stream
 
     private func live(_ request: Request, _ context: GatewayRequestContext) throws -> Response {
-        let caller = try Self.caller(context)
+        let caller = try context.requireCaller()
         let query = try LiveQuery(request.uri.query.map { $0[...] } ?? "")
         let selection = LiveSelection(query.wanted, reads: caller.reads, span: caller.span)
         if case .these(let ids) = query.wanted, let id = ids.first(where: { !caller.reads.contains($0) }) {
             throw Problem(.forbidden, "The token does not let its holder read '\(id)'.")
         }
         let last = request.headers[.lastEventID].flatMap { LiveEventID($0) } ?? query.last
-        let channel = context.channel
-        guard
-            let (stream, opening) = self.hub.open(
-                selection, for: caller, after: last, cut: { channel.close(promise: nil) })
-        else {
+        guard self.hub.hasRoom else {
             throw Problem(.serviceUnavailable, "Too many live streams: try again later.", headers: [.retryAfter: "10"])
         }
-        let frames = LiveFrames(
-            stream: stream, opening: opening, trackables: selection.named ?? self.hub.trackables,
-            recorded: self.recorded)
-        let (hub, body) = (self.hub, request.body)
+        let (body, channel) = (request.body, context.channel)
         return Response(
             status: .ok, headers: Self.headers,
             body: ResponseBody { writer in
-                // However it ends, nothing is left of it.
-                defer { hub.close(stream) }
+                // Opened only now: an answer that is never written leaves nothing behind.
+                let opened = self.hub.open(selection, for: caller, after: last) { channel.close(promise: nil) }
+                guard let (stream, opening) = opened else { return try await writer.finish(nil) }
+                defer { self.hub.close(stream) }
+                let frames = self.frames(stream, opening)
                 try await body.consumeWithInboundCloseHandler { _ in
                     try await withGracefulShutdownHandler {
                         try await writer.write(frames)
@@ -70,6 +66,12 @@ package struct LiveRoutes: Sendable {
             })
     }
 
+    private func frames(_ stream: LiveStream, _ opening: LiveHubState.Opening) -> LiveFrames {
+        LiveFrames(
+            stream: stream, opening: opening, trackables: stream.selection.named ?? self.hub.trackables,
+            recorded: self.recorded)
+    }
+
     private static let headers: HTTPFields = [
         .contentType: "text/event-stream", .cacheControl: "no-store", .accelBuffering: "no",
     ]
@@ -79,7 +81,7 @@ package struct LiveRoutes: Sendable {
     private func ask(
         _ resolution: Resolution?, _ request: Request, _ context: GatewayRequestContext
     ) throws -> Response {
-        let caller = try Self.caller(context)
+        let caller = try context.requireCaller()
         guard let text = context.parameters.get("id")?[...].percentDecoded else {
             throw Problem(.badRequest, "The trackable's id is not percent-encoded UTF-8.")
         }
@@ -113,11 +115,6 @@ package struct LiveRoutes: Sendable {
         return try Resolution(
             accuracy: accuracy, desiredInterval: .milliseconds(Int64(interval)),
             minimumDisplacement: Meters(displacement))
-    }
-
-    private static func caller(_ context: GatewayRequestContext) throws(Problem) -> Caller {
-        guard let caller = context.caller else { throw .unauthorized }
-        return caller
     }
 }
 

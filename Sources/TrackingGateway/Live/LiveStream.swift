@@ -7,7 +7,7 @@ package final class LiveStream: Sendable {
     package enum Ending: String, Hashable, Sendable {
         /// The reader went away.
         case closed
-        /// It took nothing for ``LiveStream/patience``, or too much waits for it.
+        /// Too much waits for it.
         case tooSlow = "too-slow"
         /// What let it read is over.
         case expired
@@ -30,12 +30,7 @@ package final class LiveStream: Sendable {
         var heartbeat: LiveEventID?
         var ending: Ending?
         var waiter: CheckedContinuation<Void, Never>?
-        /// Since when what was taken out last is being written; `nil` while the reader waits.
-        var busySince: MonotonicTime?
     }
-
-    /// A reader that takes nothing for so long is cut off.
-    package static let patience = Duration.seconds(30)
 
     /// Its name.
     package let id: LiveStreamID
@@ -47,20 +42,16 @@ package final class LiveStream: Sendable {
     package let selection: LiveSelection
     private let state = Mutex(State())
     private let cut: @Sendable () -> Void
-    private let clock: @Sendable () -> MonotonicTime
 
-    /// - Parameters:
-    ///   - clock: The monotonic clock.
-    ///   - cut: Closes the connection of a reader that takes nothing.
+    /// - Parameter cut: Closes the connection of a reader that takes nothing.
     init(
         id: LiveStreamID, caller: Caller, selection: LiveSelection, opened: UnixTime,
-        clock: @escaping @Sendable () -> MonotonicTime, cut: @escaping @Sendable () -> Void
+        cut: @escaping @Sendable () -> Void
     ) {
         self.opened = opened
         self.id = id
         self.caller = caller
         self.selection = selection
-        self.clock = clock
         self.cut = cut
     }
 
@@ -87,16 +78,9 @@ package final class LiveStream: Sendable {
         if ending == .tooSlow { self.cut() }
     }
 
-    /// Ends it where its reader took nothing for too long.
-    func checkPatience(now: MonotonicTime) {
-        let busySince = self.state.withLock { $0.busySince }
-        if let busySince, busySince.duration(to: now) > Self.patience { self.end(.tooSlow) }
-    }
-
     /// What is to be written next; waits for it. For one task.
     package func next() async -> Step {
-        self.state.withLock { $0.busySince = nil }
-        return await withTaskCancellationHandler {
+        await withTaskCancellationHandler {
             while true {
                 if let step = self.take() { return step }
                 await self.wait()
@@ -107,16 +91,10 @@ package final class LiveStream: Sendable {
     }
 
     private func take() -> Step? {
-        let now = self.clock()
-        return self.state.withLock { state in
+        self.state.withLock { state in
             if let ending = state.ending { return .ended(ending) }
-            if state.queue.count > 0 {
-                state.busySince = now
-                return .updates(state.queue.takeAll())
-            }
-            guard let id = state.heartbeat.take() else { return nil }
-            state.busySince = now
-            return .heartbeat(id)
+            if state.queue.count > 0 { return .updates(state.queue.takeAll()) }
+            return state.heartbeat.take().map { .heartbeat($0) }
         }
     }
 

@@ -28,13 +28,13 @@ package struct LiveUpdate: Sendable, Hashable {
     /// The whole event, as it goes out.
     package let frame: ByteBuffer
 
-    /// What it tells, without the trackable's id; `nil` where it tells that something is cleared.
-    var payload: JSONValue? {
-        let lines = self.frame.readableBytesView.split(separator: UInt8(ascii: "\n"))
-        let data = lines.first { $0.starts(with: "data: ".utf8) }?.dropFirst("data: ".utf8.count)
-        var members = data.flatMap { try? JSONValue(json: $0) }?.object ?? [:]
-        members["trackable"] = nil
-        return members.isEmpty ? nil : .object(members)
+    /// Its data alone: JSON.
+    var payload: [UInt8] {
+        let bytes = self.frame.readableBytesView
+        // The line of the data is the last one, and JSON has no line ends.
+        let end = bytes.endIndex - 2
+        guard let start = bytes[..<end].lastIndex(of: UInt8(ascii: "\n")) else { return [] }
+        return Array(bytes[start..<end].dropFirst("\ndata: ".utf8.count))
     }
 }
 

@@ -52,20 +52,12 @@ struct FeatureReader: RecordingDecoder {
 
     /// Somebody else's Feature; `nil` where it is something else that Overland sends between points: a trip, a visit, a pause.
     private static func point(_ bytes: [UInt8]) throws(BadPoint) -> Location? {
-        guard let value = try? JSONValue(json: bytes), let feature = value.object else {
+        guard let feature = try? JSONValue(json: bytes), feature.object != nil else {
             throw BadPoint("not a JSON object, or nested too deep")
         }
-        guard feature["type"]?.text == "Feature" else { throw BadPoint("not a GeoJSON Feature") }
-        let properties = feature["properties"]?.object ?? [:]
-        if properties["action"]?.text != nil || properties["type"]?.text == "trip" { return nil }
-        guard feature["geometry"]?["type"]?.text == "Point",
-            let coordinates = feature["geometry"]?["coordinates"]?.list, coordinates.count >= 2
-        else { throw BadPoint("its geometry is not a Point") }
-        var draft = PointDraft()
-        for (name, value) in properties.sorted(by: { $0.key < $1.key }) { draft.set(name, to: value) }
-        draft.set(.longitude, to: coordinates[0])
-        draft.set(.latitude, to: coordinates[1])
-        if coordinates.count > 2 { draft.set(.altitude, to: coordinates[2]) }
-        return try draft.location()
+        let properties = feature["properties"]
+        let isOther = properties?["action"]?.text != nil || properties?["type"]?.text == "trip"
+        if isOther, feature["type"]?.text == "Feature" { return nil }
+        return try PointDraft.point(feature: feature)
     }
 }

@@ -1,10 +1,10 @@
-import TrackingCore
+package import TrackingCore
 
 /// A point that is put together from named values, as CSV columns, GeoJSON properties and OwnTracks members give them. What is
 /// not known by name goes into `extra`, in so far as it finds room.
-struct PointDraft {
+package struct PointDraft {
     /// What a name stands for.
-    enum Meaning {
+    package enum Meaning: Sendable {
         case time, latitude, longitude, altitude, accuracyHorizontal, accuracyVertical, bearing, accuracyBearing
         case speed, accuracySpeed, kilometresPerHour, floor, battery, batteryPercent, mode, motion, tripID, source
         case extra
@@ -45,18 +45,21 @@ struct PointDraft {
     // Both are in range.
     private static let anywhere = Coordinate(latitude: 0, longitude: 0)!
 
+    /// Makes one of which nothing is known.
+    package init() {}
+
     /// Takes in a value under its name.
-    mutating func set(_ name: String, to value: JSONValue) {
+    package mutating func set(_ name: String, to value: JSONValue) {
         guard let meaning = Self.meaning(of: name) else { return self.keep(name, value) }
         self.set(meaning, to: value)
     }
 
     /// Takes in a value under a name that is not known.
-    mutating func keep(_ name: String, _ value: JSONValue) { self.unknown[name] = value }
+    package mutating func keep(_ name: String, _ value: JSONValue) { self.unknown[name] = value }
 
     /// Takes in a value. One that says nothing of the kind, or less than nothing (many write -1 for what is unknown), is unknown;
     /// only what a point cannot do without is looked at in ``location()``.
-    mutating func set(_ meaning: Meaning, to value: JSONValue) {
+    package mutating func set(_ meaning: Meaning, to value: JSONValue) {
         let number = value.number ?? value.text.flatMap { Double($0) }
         let magnitude = number.flatMap { $0 >= 0 ? $0.ifFinite : nil }
         switch meaning {
@@ -86,7 +89,7 @@ struct PointDraft {
     /// The point.
     ///
     /// - Throws: What is missing or wrong, without a coordinate.
-    func location() throws(BadPoint) -> Location {
+    package func location() throws(BadPoint) -> Location {
         guard let latitude = self.latitude, let longitude = self.longitude else { throw BadPoint("it has no place") }
         guard let coordinate = Coordinate(latitude: latitude, longitude: longitude) else {
             throw BadPoint("its latitude or longitude is out of range")
@@ -97,8 +100,8 @@ struct PointDraft {
         location.coordinate = coordinate
         location.time = time
         if location.extra == nil, !self.unknown.isEmpty {
-            let extra = JSONValue.object(self.unknown).json
-            location.extra = extra.count <= Location.maximumExtraBytes ? extra : nil
+            let extra = Self.fitting(self.unknown)
+            location.extra = extra.isEmpty ? nil : JSONValue.object(extra).json
         }
         // What cannot be sent cannot be stored either; text and depth of `extra` are a stranger's.
         guard (try? LocationCodec.decodeFeature(LocationCodec.encodeFeature(location))) == location else {
@@ -107,8 +110,21 @@ struct PointDraft {
         return location
     }
 
+    /// The members that find room in `extra`: what nests too deep for it is left out, and then the largest.
+    package static func fitting(_ members: [String: JSONValue]) -> [String: JSONValue] {
+        var fitting = members.filter { $0.value.depth < WireLimits.maximumExtraDepth }
+        guard JSONValue.object(fitting).json.count > Location.maximumExtraBytes else { return fitting }
+        let sizes = fitting.map { (name: $0.key, size: JSONValue.object([$0.key: $0.value]).json.count - 1) }
+        var room = Location.maximumExtraBytes - 1
+        for member in sizes.sorted(by: { ($0.size, $0.name) < ($1.size, $1.name) }) {
+            room -= member.size
+            if room < 0 { fitting[member.name] = nil }
+        }
+        return fitting
+    }
+
     /// RFC 3339 or Unix time: seconds, or milliseconds where it is 1e11 or more (as seconds that were the year 5138).
-    static func time(_ value: JSONValue) -> UnixTime? {
+    package static func time(_ value: JSONValue) -> UnixTime? {
         let number = value.number ?? value.text.flatMap { Double($0) }
         if let number {
             guard number.magnitude <= 1e14 else { return nil }
@@ -133,8 +149,28 @@ struct PointDraft {
 }
 
 /// Why something is no point; where it stands is said by who reads it.
-struct BadPoint: Error {
-    let reason: String
+package struct BadPoint: Error {
+    /// What is missing or wrong, without a coordinate.
+    package let reason: String
 
     init(_ reason: String) { self.reason = reason }
+}
+
+extension PointDraft {
+    /// The point that a GeoJSON Feature is, whoever wrote it.
+    ///
+    /// - Throws: What is missing or wrong, without a coordinate.
+    package static func point(feature: JSONValue) throws(BadPoint) -> Location {
+        guard feature["type"]?.text == "Feature" else { throw BadPoint("not a GeoJSON Feature") }
+        guard feature["geometry"]?["type"]?.text == "Point",
+            let coordinates = feature["geometry"]?["coordinates"]?.list, coordinates.count >= 2
+        else { throw BadPoint("its geometry is not a Point") }
+        var draft = PointDraft()
+        let properties = feature["properties"]?.object ?? [:]
+        for (name, value) in properties.sorted(by: { $0.key < $1.key }) { draft.set(name, to: value) }
+        draft.set(.longitude, to: coordinates[0])
+        draft.set(.latitude, to: coordinates[1])
+        if coordinates.count > 2 { draft.set(.altitude, to: coordinates[2]) }
+        return try draft.location()
+    }
 }

@@ -1,0 +1,152 @@
+import TrackingCore
+
+/// Cuts JSON text into the values it holds, by brackets and quotation marks alone. What stands between them is looked at only
+/// when a piece is read by itself, so a value that is broken harms none of those beside it.
+enum JSONParts {
+    /// The one value of a text.
+    ///
+    /// - Throws: `invalidPayload` where there is none, where it breaks off, or where more stands behind it.
+    static func value(of text: ArraySlice<UInt8>) throws(TrackingError) -> ArraySlice<UInt8> {
+        var scan = Scan(text)
+        let value = try scan.value()
+        guard scan.isAtEnd else {
+            throw TrackingError(.invalidPayload, "the body is not JSON: something stands behind its value")
+        }
+        return value
+    }
+
+    /// The values of a text one after the other, with white space or the record separator of RFC 8142 between them.
+    ///
+    /// - Throws: `invalidPayload` where the text breaks off within a value, or something else stands between two;
+    ///   `payloadTooLarge` where there are more than `limit`.
+    static func values(of text: ArraySlice<UInt8>, limit: Int) throws(TrackingError) -> [ArraySlice<UInt8>] {
+        var scan = Scan(text)
+        var values: [ArraySlice<UInt8>] = []
+        while !scan.isAtEnd {
+            guard values.count < limit else { throw Self.tooMany(limit) }
+            values.append(try scan.value())
+        }
+        return values
+    }
+
+    /// The elements of a list; `nil` where it is none.
+    ///
+    /// - Throws: as ``values(of:limit:)`` does.
+    static func elements(of list: ArraySlice<UInt8>, limit: Int) throws(TrackingError) -> [ArraySlice<UInt8>]? {
+        var scan = Scan(list)
+        guard scan.take(UInt8(ascii: "[")) else { return nil }
+        var elements: [ArraySlice<UInt8>] = []
+        while !scan.take(UInt8(ascii: "]")) {
+            guard elements.count < limit else { throw Self.tooMany(limit) }
+            elements.append(try scan.value())
+            _ = scan.take(UInt8(ascii: ","))
+        }
+        return elements
+    }
+
+    /// The members of an object, of several of one name the last; `nil` where it is none.
+    ///
+    /// - Throws: `invalidPayload` where its grammar is broken between the members, or it has more than 1,000.
+    static func members(of object: ArraySlice<UInt8>) throws(TrackingError) -> [String: ArraySlice<UInt8>]? {
+        var scan = Scan(object)
+        guard scan.take(UInt8(ascii: "{")) else { return nil }
+        var members: [String: ArraySlice<UInt8>] = [:]
+        while !scan.take(UInt8(ascii: "}")) {
+            guard members.count < 1000 else { throw Self.tooMany(1000) }
+            guard let name = try? JSONValue(json: try scan.value()).text, scan.take(UInt8(ascii: ":")) else {
+                throw TrackingError(.invalidPayload, "the body is not JSON: a member has no name")
+            }
+            members[name] = try scan.value()
+            _ = scan.take(UInt8(ascii: ","))
+        }
+        return members
+    }
+
+    private static func tooMany(_ limit: Int) -> TrackingError {
+        TrackingError(.payloadTooLarge, "a request has at most \(limit) records; send fewer at a time")
+    }
+}
+
+/// Walks over JSON text, value by value.
+private struct Scan {
+    private let text: ArraySlice<UInt8>
+    private var index: Int
+
+    init(_ text: ArraySlice<UInt8>) {
+        self.text = text
+        self.index = text.startIndex
+    }
+
+    /// Whether nothing but space is left.
+    var isAtEnd: Bool {
+        mutating get {
+            self.passSpace()
+            return self.index == self.text.endIndex
+        }
+    }
+
+    /// Takes this byte if it comes next.
+    mutating func take(_ byte: UInt8) -> Bool {
+        self.passSpace()
+        guard self.index < self.text.endIndex, self.text[self.index] == byte else { return false }
+        self.index += 1
+        return true
+    }
+
+    /// Takes the next value, as it stands.
+    mutating func value() throws(TrackingError) -> ArraySlice<UInt8> {
+        self.passSpace()
+        let start = self.index
+        var depth = 0
+        while self.index < self.text.endIndex {
+            switch self.text[self.index] {
+            case UInt8(ascii: "\""):
+                try self.passString()
+                if depth == 0 { return self.text[start..<self.index] }
+                continue
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                guard depth > 0 else { return try self.scalar(since: start) }
+                depth -= 1
+                if depth == 0 {
+                    self.index += 1
+                    return self.text[start..<self.index]
+                }
+            case UInt8(ascii: ","), UInt8(ascii: ":"), ...0x20:
+                if depth == 0 { return try self.scalar(since: start) }
+            default: break
+            }
+            self.index += 1
+        }
+        guard depth == 0 else { throw Self.brokenOff }
+        return try self.scalar(since: start)
+    }
+
+    private func scalar(since start: Int) throws(TrackingError) -> ArraySlice<UInt8> {
+        guard self.index > start else {
+            throw self.index == self.text.endIndex
+                ? Self.brokenOff : TrackingError(.invalidPayload, "the body is not JSON: a value is missing")
+        }
+        return self.text[start..<self.index]
+    }
+
+    private mutating func passString() throws(TrackingError) {
+        self.index += 1
+        while self.index < self.text.endIndex, self.text[self.index] != UInt8(ascii: "\"") {
+            self.index += self.text[self.index] == UInt8(ascii: "\\") ? 2 : 1
+        }
+        guard self.index < self.text.endIndex else { throw Self.brokenOff }
+        self.index += 1
+    }
+
+    private mutating func passSpace() {
+        // A byte order mark, white space and the record separator (0x1E).
+        while self.index < self.text.endIndex,
+            self.text[self.index] <= 0x20 || self.text[self.index...].prefix(3).elementsEqual([0xEF, 0xBB, 0xBF])
+        {
+            self.index += self.text[self.index] <= 0x20 ? 1 : 3
+        }
+    }
+
+    private static let brokenOff = TrackingError(.invalidPayload, "the body is not JSON: it breaks off within a value")
+}

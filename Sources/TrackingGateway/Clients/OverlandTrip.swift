@@ -1,0 +1,84 @@
+import TrackingCore
+import TrackingHistory
+
+/// Reads what Overland says of trips: the one under way beside each batch, and the record of one that ended.
+///
+/// A trip is named as its points name it (`trip_id`): by the text of its start.
+enum OverlandTrip {
+    /// The trip under way: that it began, and how far it has come.
+    static func underWay(_ value: JSONValue) throws(BadPiece) -> [PhoneRecord] {
+        // The fork for Android sends the object as text, with latitude before longitude.
+        let isText = value.text != nil
+        let object = isText ? value.text.flatMap { try? JSONValue(json: $0.utf8) }?.object : value.object
+        guard let object else { throw BadPiece("the trip is not a JSON object") }
+        var trip = try Self.trip(object, isSwapped: isText)
+        let began = TripStateMachine.Change.started(trip).happening.map {
+            PhoneRecord($0, at: trip.start, location: trip.startLocation)
+        }
+        trip.lastLocation = OverlandFeature.place(object["current_location"], isSwapped: isText)
+        trip.duration = max(0, (trip.lastLocation?.time ?? trip.start).since(trip.start) / .seconds(1))
+        return [began, PhoneRecord(trip: try Self.checked(trip))].compactMap { $0 }
+    }
+
+    /// The record of a trip that ended: that it ended, and its last version.
+    static func ended(_ properties: [String: JSONValue]) throws(BadPiece) -> [PhoneRecord] {
+        var trip = try Self.trip(properties, isSwapped: false)
+        guard let end = (properties["end"] ?? properties["timestamp"]).flatMap(PointDraft.time) else {
+            throw BadPiece("the trip has no end that can be read")
+        }
+        trip.state = .ended
+        trip.end = end
+        trip.lastLocation =
+            OverlandFeature.place(properties["end_location"]) ?? Self.place(properties["end-coordinates"], at: end)
+        trip.startLocation = trip.startLocation ?? Self.place(properties["start-coordinates"], at: trip.start)
+        trip.duration = Self.amount(properties["duration"]) ?? max(0, end.since(trip.start) / .seconds(1))
+        trip.endedBy = properties["stopped_automatically"]?.flag == true ? .automatic : .user
+        trip = try Self.checked(trip)
+        let rest = OverlandFeature.detail(properties).filter { !Self.said.contains($0.key) }
+        let ended = TripStateMachine.Change.ended(trip).happening.map {
+            let detail = $0.detail.merging(rest) { ours, _ in ours }
+            return PhoneRecord(Happening($0.kind, detail), at: end, location: trip.lastLocation)
+        }
+        return [ended, PhoneRecord(trip: trip)].compactMap { $0 }
+    }
+
+    /// The members that a version of a trip says itself.
+    private static let said: Set = [
+        "type", "mode", "start", "end", "start_location", "end_location", "start-coordinates", "end-coordinates",
+        "duration", "distance", "stopped_automatically",
+    ]
+
+    private static func trip(_ object: [String: JSONValue], isSwapped: Bool) throws(BadPiece) -> Trip {
+        guard let said = object["start"], let start = PointDraft.time(said), start.seconds.magnitude <= 1e11 else {
+            throw BadPiece("the trip has no start that can be read")
+        }
+        let id = said.text.flatMap { (1...64).contains($0.utf8.count) ? $0 : nil } ?? ISO8601.text(start)
+        let mode = (object["mode"]?.text).flatMap { try? TripMode($0) }?.rawValue ?? "unknown"
+        var trip = Trip(id: id, mode: mode, start: start, stream: PhoneRecord.unnamed, seq: 1)
+        trip.startLocation = OverlandFeature.place(object["start_location"], isSwapped: isSwapped)
+        trip.distance = Self.amount(object["distance"]) ?? 0
+        return trip
+    }
+
+    private static func amount(_ value: JSONValue?) -> Double? {
+        value?.lenientNumber.flatMap { $0 >= 0 ? $0 : nil }
+    }
+
+    /// The place that older versions wrote as a pair of longitude and latitude.
+    private static func place(_ pair: JSONValue?, at time: UnixTime) -> Location? {
+        guard let pair = pair?.list, pair.count >= 2, let longitude = pair[0].lenientNumber,
+            let latitude = pair[1].lenientNumber,
+            let coordinate = Coordinate(latitude: latitude, longitude: longitude)
+        else { return nil }
+        return Location(coordinate: coordinate, time: time)
+    }
+
+    /// The trip, if readers will take it.
+    private static func checked(_ trip: Trip) throws(BadPiece) -> Trip {
+        do {
+            return try MessageCodec.decodeTrip(MessageCodec.encode(trip))
+        } catch {
+            throw BadPiece(error.message)
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import TrackingCore
+import TrackingHistory
+
+/// Reads one message of OwnTracks.
+struct OwnTracksMessage {
+    let receivedAt: UnixTime
+    let secret: OwnTracksSecret?
+    let countsFrom2001: Bool
+
+    /// The records that a message is; none where it says nothing about the trackable.
+    func records(_ message: JSONValue) throws(BadPiece) -> [PhoneRecord] {
+        guard let members = message.object else { throw BadPiece("it is not a JSON object") }
+        guard let type = members["_type"]?.text else { throw BadPiece("it has no _type") }
+        switch type {
+        case "location": return [try self.location(members)]
+        case "encrypted": return try self.records(try self.decrypted(members))
+        case "transition": return [try self.transition(members)]
+        case "waypoint": return [self.event(.waypoint, members)]
+        case "waypoints":
+            return (members["waypoints"]?.list ?? []).compactMap(\.object).map { self.event(.waypoint, $0) }
+        case "lwt": return [self.event(.will, members)]
+        case "card": return [self.event(.card, members)]
+        case "status": return [self.event(.status, members)]
+        case "steps": return [self.event(.steps, members)]
+        case "beacon": return [self.event(.beacon, members)]
+        // They ask something of the server, or say how the app is set up, passwords included.
+        case "cmd", "request", "configuration", "dump": return []
+        default: throw BadPiece("its _type is not known")
+        }
+    }
+
+    private func decrypted(_ members: [String: JSONValue]) throws(BadPiece) -> JSONValue {
+        guard let secret = self.secret else {
+            throw BadPiece("it is encrypted, and there is no key for this trackable")
+        }
+        guard let data = members["data"]?.text, let plain = secret.open(base64: data) else {
+            throw BadPiece("it is encrypted with another key, or damaged")
+        }
+        guard let message = try? JSONValue(json: plain) else { throw BadPiece("what was encrypted is not JSON") }
+        guard message["_type"]?.text != "encrypted" else { throw BadPiece("it is encrypted twice") }
+        return message
+    }
+
+    // MARK: Points
+
+    private func location(_ members: [String: JSONValue]) throws(BadPiece) -> PhoneRecord {
+        guard (members["acc"]?.lenientNumber ?? 0) >= 0 else {
+            return self.event(.noPosition, members)
+        }
+        var draft = PointDraft()
+        let isAltitudeKnown = (members["vac"]?.lenientNumber ?? 0) >= 0
+        for (name, value) in members {
+            switch name {
+            case "_type", "topic": break
+            case "tst": draft.set(.time, to: self.moment(value).map { .number($0.seconds) } ?? value)
+            case "alt", "vac":
+                if isAltitudeKnown { draft.set(name == "alt" ? .altitude : .accuracyVertical, to: value) }
+            case "ssid", "bssid": draft.keep(name.uppercased(), value)
+            case "source" where ["gps", "network"].contains(value.text): draft.set(.source, to: value)
+            case "motionactivities":
+                let motion = PhoneMotion(value)
+                draft.set(.motion, to: motion.known)
+                if motion.hasUnknown { draft.keep(name, value) }
+            default:
+                if let meaning = Self.names[name] { draft.set(meaning, to: value) } else { draft.keep(name, value) }
+            }
+        }
+        do throws(BadPoint) {
+            let kind = [members["_id"]?.text, members["t"]?.text].compactMap { $0 }.joined(separator: " ")
+            return PhoneRecord(point: try draft.location(), discriminator: kind)
+        } catch {
+            throw BadPiece(error.reason)
+        }
+    }
+
+    private static let names: [String: PointDraft.Meaning] = [
+        "lat": .latitude, "lon": .longitude, "acc": .accuracyHorizontal, "vel": .kilometresPerHour, "cog": .bearing,
+        "batt": .batteryPercent,
+    ]
+
+    /// A time of theirs.
+    private func moment(_ value: JSONValue) -> UnixTime? {
+        guard let time = PointDraft.time(value), time.seconds.magnitude <= 1e11 else { return nil }
+        // Nothing of the kind was there before 2010.
+        let isFrom2001 = self.countsFrom2001 && time.seconds < 1_262_304_000
+        return isFrom2001 ? UnixTime(time.seconds + 978_307_200) : time
+    }
+
+    // MARK: Events
+
+    /// A region was entered or left.
+    private func transition(_ members: [String: JSONValue]) throws(BadPiece) -> PhoneRecord {
+        guard let event = members["event"]?.text, ["enter", "leave"].contains(event) else {
+            throw BadPiece("it neither enters nor leaves")
+        }
+        var rest = members
+        for name in ["event", "desc", "lat", "lon", "acc"] { rest[name] = nil }
+        rest["zone"] = members["desc"] ?? members["rid"]
+        rest["entered"] = .flag(event == "enter")
+        let time = members["tst"].flatMap(self.moment) ?? self.receivedAt
+        var place: Location?
+        if let latitude = members["lat"]?.lenientNumber, let longitude = members["lon"]?.lenientNumber,
+            let coordinate = Coordinate(latitude: latitude, longitude: longitude)
+        {
+            place = Location(coordinate: coordinate, time: time)
+            place?.accuracyHorizontal = members["acc"]?.lenientNumber.flatMap { $0 >= 0 ? $0 : nil }
+        }
+        return self.event(.zone, rest, location: place)
+    }
+
+    private func event(
+        _ kind: TrackingEvent.Kind, _ members: [String: JSONValue], location: Location? = nil
+    ) -> PhoneRecord {
+        var detail = members
+        for name in ["_type", "topic", "tst"] { detail[name] = nil }
+        let time = members["tst"].flatMap(self.moment) ?? self.receivedAt
+        return PhoneRecord(Happening(kind, PointDraft.fitting(detail)), at: time, location: location)
+    }
+}
+
+extension TrackingEvent.Kind {
+    /// A phone told of a place that it watches, in the detail's `desc`, `lat`, `lon` and `rad`.
+    static let waypoint = Self(rawValue: "WAYPOINT")
+    /// A phone's connection broke; no more than a hint, it may come late.
+    static let will = Self(rawValue: "WILL")
+    /// Who carries the phone.
+    static let card = Self(rawValue: "CARD")
+    /// How the phone's program is doing.
+    static let status = Self(rawValue: "STATUS")
+    /// How many steps were counted.
+    static let steps = Self(rawValue: "STEPS")
+    /// A Bluetooth beacon was seen.
+    static let beacon = Self(rawValue: "BEACON")
+}

@@ -1,0 +1,47 @@
+private import CSodium
+
+/// The key that a phone's OwnTracks messages are encrypted with: libsodium's `crypto_secretbox`, the passphrase filled up with
+/// zeros to 32 bytes.
+///
+/// Printing it does not show the key.
+package struct OwnTracksSecret: Sendable, CustomStringConvertible, CustomReflectable {
+    private let key: [UInt8]
+
+    /// The most bytes of a passphrase.
+    package static let maximumBytes = 32
+
+    /// Makes a key; `nil` where the passphrase is empty or has more than 32 bytes of UTF-8, which the app does not allow either.
+    package init?(passphrase: some StringProtocol) {
+        guard (1...Self.maximumBytes).contains(passphrase.utf8.count), sodium_init() >= 0 else { return nil }
+        self.key = Array(passphrase.utf8) + [UInt8](repeating: 0, count: Self.maximumBytes - passphrase.utf8.count)
+    }
+
+    /// What was encrypted; `nil` where it was with another key, or is damaged.
+    func open(base64: String) -> [UInt8]? {
+        guard let sealed = Self.decoded(base64) else { return nil }
+        let nonceBytes = Int(crypto_secretbox_NONCEBYTES)
+        let overhead = Int(crypto_secretbox_MACBYTES)
+        guard sealed.count >= nonceBytes + overhead else { return nil }
+        let box = Array(sealed[nonceBytes...])
+        var plain = [UInt8](repeating: 0, count: box.count - overhead)
+        guard crypto_secretbox_open_easy(&plain, box, UInt64(box.count), sealed, self.key) == 0 else { return nil }
+        return plain
+    }
+
+    private static func decoded(_ base64: String) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: base64.utf8.count)
+        var count = 0
+        let ignored = "\r\n "
+        guard
+            sodium_base642bin(
+                &bytes, bytes.count, base64, base64.utf8.count, ignored, &count, nil,
+                sodium_base64_VARIANT_ORIGINAL) == 0
+        else { return nil }
+        return Array(bytes.prefix(count))
+    }
+
+    /// Shows nothing.
+    package var description: String { "a key" }
+    /// Shows nothing.
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}

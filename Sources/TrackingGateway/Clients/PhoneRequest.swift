@@ -1,0 +1,71 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import TrackingCore
+
+/// A phone's request as far as its records do not matter: its body, who sends it, and what it claims.
+struct PhoneRequest {
+    /// The body, decompressed.
+    let body: [UInt8]
+    /// Which program sends.
+    let client: PhoneClient
+    /// What the program calls itself, at most 200 bytes.
+    let userAgent: String
+    /// Whose it is.
+    let trackable: Result<TrackableID, TrackingError>
+
+    /// Reads a request of somebody who may publish.
+    ///
+    /// - Throws: `Problem`: nobody asks, or somebody who publishes nothing; the body is too large, also once it is decompressed; it is compressed in a way that is
+    ///   not known, or damaged.
+    init(_ request: Request, _ context: GatewayRequestContext) async throws {
+        guard let caller = context.caller else { throw Problem.unauthorized }
+        guard caller.publishes != .only([]) else {
+            throw Problem(.forbidden, "This token publishes nothing; make one with --publish ID.")
+        }
+        let limit = context.maxUploadSize
+        let received = try await request.body.collect(upTo: limit)
+        let body = try Self.decompressed(Array(received.readableBytesView), request, limit)
+        let userAgent = request.headers[.userAgent]
+        self.body = body
+        self.client = PhoneClient(userAgent: userAgent, body: body)
+        self.userAgent = String((userAgent ?? "").prefix(200))
+        let identity = Self.identity(request, body)
+        self.trackable = Result { () throws(TrackingError) in try identity.trackable(of: caller.publishes) }
+    }
+
+    private static func decompressed(_ body: [UInt8], _ request: Request, _ limit: Int) throws(Problem) -> [UInt8] {
+        switch request.headers[.contentEncoding]?.lowercased() {
+        case nil, "", "identity": return body
+        case "gzip", "x-gzip", "deflate":
+            do throws(Inflation.Failure) {
+                return try Inflation.inflate(body, limit: limit)
+            } catch {
+                switch error {
+                case .tooLarge:
+                    throw Problem(.contentTooLarge, "A body has at most \(limit) bytes, once it is decompressed.")
+                case .damaged: throw Problem(.badRequest, "The compressed body is damaged.")
+                }
+            }
+        default:
+            throw Problem(.unsupportedMediaType, "A body comes as it is, or with Content-Encoding gzip or deflate.")
+        }
+    }
+
+    /// `?device=`; OwnTracks' user and device in the query, in headers, or in the topic that its iOS app puts into the body.
+    private static func identity(_ request: Request, _ body: [UInt8]) -> PhoneIdentity {
+        let query = request.uri.queryParameters
+        var identity = PhoneIdentity()
+        identity.add(device: query["device"].map { String($0) })
+        identity.add(user: query["u"].map { String($0) }, device: query["d"].map { String($0) })
+        identity.add(user: request.headers[.limitUser], device: request.headers[.limitDevice])
+        let members = try? JSONParts.members(of: JSONParts.value(of: body[...]))
+        identity.add(topic: members?["topic"].flatMap { try? JSONValue(json: $0).text })
+        return identity
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let limitUser = Self("X-Limit-U")!  // a valid name
+    fileprivate static let limitDevice = Self("X-Limit-D")!  // a valid name
+}

@@ -1,0 +1,142 @@
+import HTTPTypes
+package import Hummingbird
+import Logging
+import NIOCore
+package import TrackingCore
+import TrackingRuntime
+
+/// Where phones send what they recorded: Overland's batches, OwnTracks' messages, and GeoJSON (`docs/clients.md`).
+package struct PhoneRoutes: Sendable {
+    /// Makes records safe: returns once the broker has them, and wherever else they must be.
+    package typealias Take = @Sendable (TrackableID, PhoneBatch) async throws(TrackingError) -> Void
+
+    /// What an operator may choose.
+    package struct Configuration: Sendable {
+        /// The paths that Overland's batches are sent to.
+        package var overlandPaths = ["/overland"]
+        /// The keys of trackables whose OwnTracks messages are encrypted.
+        package var secrets: [TrackableID: OwnTracksSecret] = [:]
+        /// The broker's address as agents reach it, `mqtts://host:port`; `nil` is not told.
+        package var broker: String?
+
+        /// Makes the default configuration.
+        package init() {}
+    }
+
+    private let configuration: Configuration
+    private let quarantine: Quarantine
+    private let take: Take
+    private let clock = DeviceClock()
+
+    /// Makes the routes of one gateway.
+    package init(configuration: Configuration = Configuration(), quarantine: Quarantine, take: @escaping Take) {
+        self.configuration = configuration
+        self.quarantine = quarantine
+        self.take = take
+    }
+
+    /// Adds the routes.
+    package func add(to router: Router<GatewayRequestContext>) {
+        for path in self.configuration.overlandPaths {
+            router.post(RouterPath(path)) { request, context in
+                try await self.answer(request, context) { body, time, secret throws(TrackingError) in
+                    try OverlandDecoder.decode(body, receivedAt: time, secret: secret)
+                }
+            }
+            router.get(RouterPath(path)) { _, context in self.introduction(to: context.caller) }
+        }
+        router.post("owntracks") { request, context in
+            try await self.answer(request, context) { body, time, secret throws(TrackingError) in
+                try OwnTracksDecoder.decode(body, receivedAt: time, secret: secret)
+            }
+        }
+        router.post("points") { request, context in
+            try await self.answer(request, context) { body, _, _ throws(TrackingError) in
+                try PointsDecoder.decode(body)
+            }
+        }
+        router.get("api/v1/quarantine") { request, context in try await self.refused(request, context) }
+    }
+
+    // MARK: Taking
+
+    private typealias Decode = ([UInt8], UnixTime, OwnTracksSecret?) throws(TrackingError) -> PhoneBatch
+
+    private func answer(
+        _ request: Request, _ context: GatewayRequestContext, _ decode: Decode
+    ) async throws -> Response {
+        let request = try await PhoneRequest(request, context)
+        let now = self.clock.moment.wall
+        let trackable: TrackableID
+        switch request.trackable {
+        case .success(let id): trackable = id
+        case .failure(let error): return Response(PhoneAnswer.notTaken(error, by: request.client))
+        }
+        do throws(TrackingError) {
+            let batch: PhoneBatch
+            do {
+                batch = try decode(request.body, now, self.configuration.secrets[trackable])
+            } catch {
+                let whole = RefusedPiece(reason: error.message, bytes: request.body)
+                try await self.quarantine.add([whole], of: trackable, from: request.userAgent, at: now)
+                return Response(PhoneAnswer.unreadable(error, by: request.client))
+            }
+            try await self.keep(batch, of: trackable, request, now, context)
+            return Response(PhoneAnswer.taken(batch, by: request.client))
+        } catch {
+            return Response(PhoneAnswer.notTaken(error, by: request.client))
+        }
+    }
+
+    /// Returns when all of it is safe: the records first, so that what failed and comes again is quarantined once.
+    private func keep(
+        _ batch: PhoneBatch, of trackable: TrackableID, _ request: PhoneRequest, _ now: UnixTime,
+        _ context: GatewayRequestContext
+    ) async throws(TrackingError) {
+        if !batch.records.isEmpty { try await self.take(trackable, batch) }
+        guard !batch.refused.isEmpty else { return }
+        context.logger.debug(
+            "records were refused", metadata: ["trackable": "\(trackable)", "count": "\(batch.refused.count)"])
+        try await self.quarantine.add(batch.refused, of: trackable, from: request.userAgent, at: now)
+    }
+
+    // MARK: Telling
+
+    /// What an app or an agent learns before it sends: a name to show, and for whom there is one, where to connect.
+    private func introduction(to caller: Caller?) -> Response {
+        guard let caller else { return .json(.object(["name": .text("Godwit")])) }
+        var members: [String: JSONValue] = ["name": .text(caller.name)]
+        if case .only(let ids) = caller.publishes, ids.count == 1, let id = ids.first {
+            members["trackable"] = .text(id.rawValue)
+            members["user"] = .text(caller.name)
+            members["broker"] = self.configuration.broker.map { .text($0) }
+        }
+        return .json(.object(members))
+    }
+
+    /// What is in quarantine: the newest 100, or those before `?before=NUMBER`.
+    private func refused(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        guard let caller = context.caller else { throw Problem.unauthorized }
+        guard caller.isAdmin else { throw Problem(.forbidden, "This token is not an administrator's.") }
+        let before = request.uri.queryParameters["before"].flatMap { Int64($0) } ?? .max
+        let entries = try await self.quarantine.entries(limit: 100, below: before)
+        return .json(.object(["quarantine": .list(entries.map(\.json))]))
+    }
+}
+
+extension Quarantine.Entry {
+    fileprivate var json: JSONValue {
+        .object([
+            "number": .number(Double(self.number)), "trackable": .text(self.trackable), "client": .text(self.client),
+            "reason": .text(self.reason), "content": .text(String(decoding: self.bytes, as: UTF8.self)),
+            "first": .number(self.first.seconds), "last": .number(self.last.seconds),
+            "times": .number(Double(self.times)),
+        ])
+    }
+}
+
+extension Response {
+    fileprivate init(_ answer: PhoneAnswer) {
+        self = .json(answer.body, status: HTTPResponse.Status(code: answer.status))
+    }
+}

@@ -1,0 +1,105 @@
+import FoundationEssentials
+import GRDB
+package import TrackingCore
+
+/// What was refused of requests, kept for an operator to look at: bounded, what comes again counted.
+package struct Quarantine: Sendable {
+    private let database: GatewayDatabase
+
+    /// The most pieces that are kept of one trackable; the oldest go first.
+    package static let maximumOfTrackable = 1000
+    /// The most pieces that are kept in all; the oldest go first.
+    package static let maximum = 10_000
+
+    static let migrations = [
+        GatewayDatabase.Migration(
+            "clients-1",
+            [
+                """
+                CREATE TABLE refused (number INTEGER PRIMARY KEY, trackable TEXT NOT NULL, digest BLOB NOT NULL, \
+                client TEXT NOT NULL, reason TEXT NOT NULL, bytes BLOB NOT NULL, first REAL NOT NULL, \
+                last REAL NOT NULL, times INTEGER NOT NULL, UNIQUE (trackable, digest)) STRICT
+                """
+            ])
+    ]
+
+    /// A piece that is kept.
+    package struct Entry: Hashable, Sendable {
+        /// Its number; a later one has a greater.
+        package let number: Int64
+        /// Whose request it was in.
+        package let trackable: String
+        /// What the program that sent it called itself.
+        package let client: String
+        /// Why it was refused.
+        package let reason: String
+        /// The piece, or its beginning.
+        package let bytes: [UInt8]
+        /// When it came first.
+        package let first: UnixTime
+        /// When it came last.
+        package let last: UnixTime
+        /// How often it came.
+        package let times: Int
+    }
+
+    /// Makes a quarantine in the gateway's database.
+    package init(database: GatewayDatabase) { self.database = database }
+
+    /// Keeps pieces; durable on return.
+    ///
+    /// - Throws: `storeFailed`, `storeUnusable`.
+    package func add(
+        _ pieces: [RefusedPiece], of trackable: TrackableID, from client: String, at time: UnixTime
+    ) async throws(TrackingError) {
+        guard !pieces.isEmpty else { return }
+        let id = trackable.rawValue
+        try await self.database.write { db in
+            for piece in pieces.prefix(Self.maximumOfTrackable) {
+                try db.execute(
+                    sql: """
+                        INSERT INTO refused (trackable, digest, client, reason, bytes, first, last, times) \
+                        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 1) ON CONFLICT (trackable, digest) \
+                        DO UPDATE SET times = times + 1, last = max(last, excluded.last)
+                        """,
+                    arguments: [
+                        id, PhoneDigest.of(piece).asData, client, piece.reason, piece.bytes.asData, time.seconds,
+                    ])
+            }
+            try db.execute(
+                sql: """
+                    DELETE FROM refused WHERE trackable = ?1 AND number <= \
+                    (SELECT number FROM refused WHERE trackable = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)
+                    """, arguments: [id, Self.maximumOfTrackable])
+            try db.execute(
+                sql: """
+                    DELETE FROM refused WHERE number <= \
+                    (SELECT number FROM refused ORDER BY number DESC LIMIT 1 OFFSET ?)
+                    """, arguments: [Self.maximum])
+        }
+    }
+
+    /// The newest pieces below a number, the newest first.
+    ///
+    /// - Throws: `storeFailed`, `storeUnusable`.
+    package func entries(
+        limit: Int, below number: Int64 = .max
+    ) async throws(TrackingError) -> [Entry] {
+        try await self.database.read { db in
+            try Row.fetchAll(
+                db, sql: "SELECT * FROM refused WHERE number < ? ORDER BY number DESC LIMIT ?",
+                arguments: [number, limit]
+            ).map { row in
+                Entry(
+                    number: row["number"], trackable: row["trackable"], client: row["client"], reason: row["reason"],
+                    bytes: (row["bytes"] as Data).map { $0 }, first: UnixTime(row["first"]),
+                    last: UnixTime(row["last"]),
+                    times: row["times"])
+            }
+        }
+    }
+}
+
+extension [UInt8] {
+    fileprivate var asData: Data { Data(self) }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import TestSupport
+import Testing
+import TrackingCore
+import TrackingMQTT
+
+/// A broker, `godwit serve` and a history, for tests of the map.
+final class MapStage: Sendable {
+    let broker: MosquittoProcess
+    let url: String
+    private let folder: URL
+    private let gateway: RunningProgram
+    private let token: String
+
+    init() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-map-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        self.folder = folder
+        self.broker = try await MosquittoProcess.start()
+        let state = folder.path()
+        try await Self.importDrive("van-7", minutes: 50, in: folder)
+        let made = try await Programs.run(
+            "godwit", ["token", "create", "--name", "desk", "--read-all", "--state", state])
+        self.token = made.output.trimmingCharacters(in: .whitespacesAndNewlines)
+        try #require(made.code == 0, "\(made.errors)")
+        let port = try LoopbackPort.free()
+        self.url = "http://127.0.0.1:\(port)/"
+        self.gateway = try Programs.start(
+            "godwit",
+            [
+                "serve", "--listen", "127.0.0.1:\(port)", "--state", state, "--broker", self.broker.url, "--store",
+                Self.history(in: folder),
+            ])
+        try await self.gateway.waitForLog("listening")
+    }
+
+    deinit { try? FileManager.default.removeItem(at: self.folder) }
+
+    private static func history(in folder: URL) -> String {
+        "sqlite:\(folder.appending(path: "history.sqlite").path())"
+    }
+
+    /// A simulated device in Limerick that says little as long as nobody asks.
+    func agent(_ id: String) throws -> RunningProgram {
+        try Programs.start(
+            "godwit-agent",
+            [
+                "run", "--trackable", id, "--source", "simulate:", "--broker", self.broker.url, "--battery", "none",
+                "--default-resolution", "LOW/20000/0", "--sensor-resolution", "HIGH/500/0",
+            ])
+    }
+
+    func signIn(_ browser: WebDriver) async throws {
+        if try await browser.script("return location.href", as: String.self) != self.url {
+            try await browser.open(self.url)
+        }
+        try await browser.wait(for: "the door", until: "document.querySelector('#door').open")
+        try await browser.type(self.token, into: "#token")
+        try await browser.click("#sign-in button")
+        try await browser.wait(for: "the page", until: "!document.querySelector('#door').open")
+    }
+
+    func share(_ id: String, for time: String) async throws -> String {
+        let made = try await Programs.run(
+            "godwit",
+            ["share", id, "--for", time, "--state", self.folder.path(), "--url", String(self.url.dropLast())])
+        try #require(made.code == 0, "\(made.errors)")
+        return made.output.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// Waits until the device is at this interval, in ms.
+    func resolution(_ interval: Int, _ tap: WireTap) async throws {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while true {
+            let said = tap.messages(on: "van-7/resolution").last?.json["resolution"] as? [String: Any]
+            if (said?["desiredInterval"] as? NSNumber)?.intValue == interval { return }
+            try #require(ContinuousClock.now < deadline, "the device is at \(said ?? [:]), not \(interval) ms")
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    /// Puts a drive that ended a minute ago into the history: a bend through Limerick, with a stop in the middle.
+    private static func importDrive(_ id: String, minutes: Int, in folder: URL) async throws {
+        let end = Date().timeIntervalSince1970 - 60
+        let count = minutes * 12
+        var lines: [String] = []
+        var way = 0.0
+        for index in 0..<count {
+            let isStop = (count * 4 / 10..<count * 6 / 10).contains(index)
+            if !isStop { way += 0.5 + 0.5 * sin(Double(index) / 15) + 0.2 }
+            let (latitude, longitude) = (52.655 + 0.012 * sin(way / 60), -8.66 + way * 3e-4)
+            let time = end - Double(count - index) * 5
+            lines.append(
+                "{\"type\":\"Feature\",\"geometry\":{\"type\":\"Point\",\"coordinates\":[\(longitude),\(latitude)]},"
+                    + "\"properties\":{\"time\":\(time)}}")
+        }
+        let file = folder.appending(path: "drive.geojson").path()
+        let collection = "{\"type\":\"FeatureCollection\",\"features\":[\(lines.joined(separator: ","))]}"
+        try collection.write(toFile: file, atomically: true, encoding: .utf8)
+        let imported = try await Programs.run(
+            "godwit", ["import", file, "--trackable", id, "--format", "geojson", "--store", Self.history(in: folder)])
+        try #require(imported.code == 0, "\(imported.errors)")
+    }
+
+    /// Keeps a picture for whoever looks at the build.
+    func keep(_ picture: Data, _ name: String) async throws {
+        let folder = Programs.root.appending(path: ".build/screenshots")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try picture.write(to: folder.appending(path: "\(name).png"))
+    }
+}
+
+/// Many trackables that move, as one publisher that makes no presence tells them.
+final class Swarm: Sendable {
+    private let sender: RunningProgram
+
+    static func start(_ count: Int, on broker: MosquittoProcess) async throws -> Swarm {
+        // A line a second for each; `mosquitto_pub -l` takes one topic, so a shell of awk and a socket is avoided.
+        let script = """
+            import json, math, socket, struct, time
+            def text(s): b = s.encode(); return struct.pack('>H', len(b)) + b
+            def packet(kind, body):
+                size, head = len(body), bytes([kind])
+                while True:
+                    size, digit = divmod(size, 128)
+                    head += bytes([digit | (0x80 if size else 0)])
+                    if not size: return head + body
+            s = socket.create_connection(('127.0.0.1', \(broker.port)))
+            s.sendall(packet(0x10, text('MQTT') + b'\\x04\\x02\\x00\\x00' + text('swarm')))
+            s.recv(4)
+            seq = 0
+            while True:
+                seq += 1
+                out = b''
+                for i in range(\(count)):
+                    a = i * 2.399963 + seq * 0.01
+                    r = 0.002 * math.sqrt(i) + 0.004
+                    p = [-8.63 + r * 1.6 * math.cos(a), 52.66 + r * math.sin(a)]
+                    props = {'time': time.time(), 'seq': seq, 'stream': 's%d' % i, 'speed': 9.0, 'bearing': (360 - math.degrees(a)) % 360}
+                    m = {'location': {'type': 'Feature', 'geometry': {'type': 'Point', 'coordinates': p}, 'properties': props}, 'skippedLocations': [], 'intermediateLocations': [], 'type': 'ACTUAL'}
+                    out += packet(0x30, text('tracking/t%d' % i) + json.dumps(m).encode())
+                s.sendall(out)
+                time.sleep(1)
+            """
+        return Swarm(
+            sender: try RunningProgram(
+                executable: URL(filePath: "/usr/bin/python3"), arguments: ["-c", script], environment: [:],
+                input: "/dev/null"))
+    }
+
+    private init(sender: RunningProgram) { self.sender = sender }
+
+    deinit { self.sender.signal(SIGKILL) }
+}

@@ -1,0 +1,142 @@
+import Foundation
+import TestSupport
+import Testing
+import TrackingCore
+
+/// The map in a real Chromium: real Mosquitto, agent, recorder and `godwit serve`. Screenshots are kept in
+/// `.build/screenshots`.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct MapTests {
+    // MARK: - Live
+
+    @Test func oneSignsInAndSeesMarkersMove() async throws {
+        let stage = try await MapStage()
+        let agent = try stage.agent("van-7")
+        let browser = try await WebDriver.start()
+        try await browser.open(stage.url)
+        try await browser.wait(for: "the door", until: "document.querySelector('#door').open")
+        try await stage.keep(try await browser.screenshot(), "sign-in")
+        try await browser.type("gw_wrong", into: "#token")
+        try await browser.click("#sign-in button")
+        try await browser.wait(for: "that it is wrong", until: "document.querySelector('#door-note').textContent")
+        try await browser.script("document.querySelector('#token').value = ''; return true", as: Bool.self).isTrue()
+        try await stage.signIn(browser)
+        try await browser.wait(for: "the van in the list", until: "document.querySelector('#list li.ONLINE')")
+        try await browser.click("#list li")
+        try await browser.wait(for: "the panel", until: "!document.querySelector('#panel').hidden")
+        // It moves: its place in the panel changes again and again.
+        let place =
+            "[...document.querySelectorAll('#facts dt')].find(e => e.textContent === 'Place').nextSibling.textContent"
+        let first = try await browser.script("return \(place)", as: String.self)
+        try await browser.wait(for: "another place", until: "\(place) !== '\(first)'")
+        try await browser.click("#zoom")
+        try await browser.wait(
+            for: "the resolution that was asked for",
+            until: "document.querySelector('#facts').textContent.includes('this page asks for high, every 1 s')")
+        try await browser.wait(
+            for: "the resolution in force",
+            until: "document.querySelector('#facts').textContent.includes('Resolutionhigh, every 1 s')")
+        try await browser.click("#follow")
+        try await Task.sleep(for: .seconds(3))
+        try await stage.keep(try await browser.screenshot(), "live")
+        #expect(try await browser.complaints().filter { !$0.contains("401") } == [])
+        withExtendedLifetime(agent) {}
+    }
+
+    @Test func aHiddenPageAsksForNothing() async throws {
+        let stage = try await MapStage()
+        let tap = try await WireTap.listen(to: stage.broker)
+        let agent = try stage.agent("van-7")
+        let browser = try await WebDriver.start()
+        try await stage.signIn(browser)
+        try await browser.wait(for: "the van", until: "document.querySelector('#list li.ONLINE')")
+        try await browser.script(
+            "document.querySelector('#list li').dispatchEvent(new MouseEvent('dblclick', {bubbles: true})); return true",
+            as: Bool.self
+        ).isTrue()
+        try await stage.resolution(1_000, tap)
+        try await browser.hide()
+        try await browser.wait(for: "that it is hidden", until: "document.hidden")
+        try await stage.resolution(20_000, tap)
+        let requests = tap.messages.filter { $0.topic.hasPrefix("tracking/van-7/request/") }
+        #expect(try #require(requests.last).payload.isEmpty)
+        try await browser.show()
+        try await stage.resolution(1_000, tap)
+        withExtendedLifetime(agent) {}
+    }
+
+    // MARK: - What was
+
+    @Test func theHistoryIsShownAndScrubbed() async throws {
+        let stage = try await MapStage()
+        let agent = try stage.agent("van-7")
+        let browser = try await WebDriver.start()
+        try await stage.signIn(browser)
+        try await browser.wait(for: "the van", until: "document.querySelector('#list li.ONLINE')")
+        try await browser.click("#list li")
+        try await browser.click("#past")
+        try await browser.wait(for: "the track", until: "!document.querySelector('#replay').hidden")
+        let late = try await browser.script("return document.querySelector('#scrubbed').textContent", as: String.self)
+        try await browser.script(
+            "const s = document.querySelector('#scrub'); s.value = 400; s.dispatchEvent(new Event('input')); return true",
+            as: Bool.self
+        ).isTrue()
+        let early = try await browser.script("return document.querySelector('#scrubbed').textContent", as: String.self)
+        #expect(early != late)
+        #expect(try await browser.script("return document.querySelectorAll('#trips li').length", as: Int.self) > 0)
+        try await stage.keep(try await browser.screenshot(), "history")
+        try await browser.click("#play")
+        try await browser.wait(
+            for: "the replay", until: "document.querySelector('#scrubbed').textContent !== '\(early)'")
+        for format in ["gpx", "geojson", "csv"] {
+            let type = try await browser.script(
+                "return fetch(document.querySelector('#as-\(format)').href).then(r => r.ok && r.headers.get('content-type'))",
+                as: String.self)
+            #expect(!type.isEmpty)
+        }
+        withExtendedLifetime(agent) {}
+    }
+
+    // MARK: - Shared
+
+    @Test func aShareLinkOpensWithoutAnAccountAndDiesOnTime() async throws {
+        let stage = try await MapStage()
+        let agent = try stage.agent("van-7")
+        let other = try stage.agent("bike-3")
+        let link = try await stage.share("van-7", for: "12s")
+        let made = ContinuousClock.now
+        let browser = try await WebDriver.start(width: 420, height: 800)
+        try await browser.open(link)
+        try await browser.wait(for: "the van", until: "document.querySelector('#panel-name').textContent === 'van-7'")
+        #expect(try await browser.script("return document.querySelectorAll('#list li').length", as: Int.self) == 1)
+        try await stage.keep(try await browser.screenshot(), "share")
+        try await browser.wait(for: "the end", until: "!document.querySelector('#notice').hidden")
+        let lasted = ContinuousClock.now - made
+        #expect(lasted > .seconds(11) && lasted < .seconds(15))
+        try await browser.open(link)
+        try await browser.wait(for: "that it has ended", until: "!document.querySelector('#notice').hidden")
+        withExtendedLifetime((agent, other)) {}
+    }
+
+    @Test func aThousandMarkersMoveOnOneCanvas() async throws {
+        let stage = try await MapStage()
+        let browser = try await WebDriver.start(isDark: true)
+        try await stage.signIn(browser)
+        // As many frames as an empty page gets of the same Chromium.
+        let frames =
+            "const start = performance.now(); let n = 0; return new Promise(done => { const step = () => { n += 1; performance.now() - start < 2000 ? requestAnimationFrame(step) : done(n); }; step(); })"
+        let empty = try await browser.script(frames, as: Int.self)
+        let swarm = try await Swarm.start(1_000, on: stage.broker)
+        try await browser.wait(for: "all of them", until: "document.querySelectorAll('#list li').length >= 1000")
+        try await Task.sleep(for: .seconds(1))
+        let painted = try await browser.script(
+            "const n = godwitFrames; return new Promise(done => setTimeout(() => done(godwitFrames - n), 2000))",
+            as: Int.self)
+        try await stage.keep(try await browser.screenshot(), "thousand")
+        #expect(Double(painted) >= 0.5 * Double(empty), "\(painted) frames, an empty page \(empty)")
+        withExtendedLifetime(swarm) {}
+    }
+}
+
+extension Bool {
+    fileprivate func isTrue() { #expect(self) }
+}

@@ -1,0 +1,165 @@
+public import Foundation
+
+/// A headless Chromium that a test drives over WebDriver (W3C), through a chromedriver of its own on a free port.
+///
+///     let browser = try await WebDriver.start()
+///     try await browser.open("http://127.0.0.1:8080/")
+///     try await browser.click("#fit")
+///
+/// Both end with the last reference to it.
+public final class WebDriver: Sendable {
+    private let driver: ChildProcess
+    private let port: Int
+    private let session: String
+    private let folder: URL
+
+    /// Starts a browser.
+    ///
+    /// - Throws: `TestSupportError` that says what is missing, or what chromedriver wrote.
+    public static func start(width: Int = 1280, height: Int = 800, isDark: Bool = false) async throws -> WebDriver {
+        let program = "/usr/bin/chromedriver"
+        guard FileManager.default.isExecutableFile(atPath: program) else {
+            throw TestSupportError("\(program) is missing: scripts/setup, or apt-get install chromium chromium-driver")
+        }
+        let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-chromium-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let port = try LoopbackPort.free()
+        let log = folder.appending(path: "driver.log").path()
+        let driver = try ChildProcess(program, ["--port=\(port)"], output: log)
+        let deadline = ContinuousClock.now + .seconds(20)
+        while !LoopbackPort.accepts(port) {
+            guard driver.isRunning, ContinuousClock.now < deadline else {
+                let said = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+                throw TestSupportError("chromedriver does not listen: \(said)")
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        var arguments = [
+            "--headless=new", "--window-size=\(width),\(height)", "--disable-gpu", "--disable-dev-shm-usage",
+            "--no-first-run", "--user-data-dir=\(folder.appending(path: "profile").path())",
+        ]
+        if getuid() == 0 { arguments.append("--no-sandbox") }
+        if isDark { arguments.append("--force-dark-mode") }
+        let capabilities: [String: Any] = [
+            "capabilities": ["alwaysMatch": ["browserName": "chrome", "goog:chromeOptions": ["args": arguments]]]
+        ]
+        struct Session: Decodable { var sessionId: String }
+        let body = String(decoding: try JSONSerialization.data(withJSONObject: capabilities), as: UTF8.self)
+        let session: Session = try await Self.ask("POST", "/session", body, port: port)
+        return WebDriver(driver: driver, port: port, session: session.sessionId, folder: folder)
+    }
+
+    private init(driver: ChildProcess, port: Int, session: String, folder: URL) {
+        self.driver = driver
+        self.port = port
+        self.session = session
+        self.folder = folder
+    }
+
+    deinit {
+        // Chromedriver ends its browser where it is asked to end; its own processes are nobody else's.
+        self.driver.signal(SIGTERM)
+        try? FileManager.default.removeItem(at: self.folder)
+    }
+
+    /// Ends the browser in order.
+    public func quit() async {
+        let _: Nothing? = try? await Self.ask("DELETE", "/session/\(self.session)", nil, port: self.port)
+        self.driver.signal(SIGTERM)
+        _ = try? await self.driver.waitForEnd()
+    }
+
+    // MARK: - What a person does
+
+    /// Opens a page, and returns once it is loaded.
+    public func open(_ url: String) async throws { try await self.command("url", ["url": url]) }
+
+    /// Clicks the first element that a selector finds.
+    public func click(_ selector: String) async throws {
+        try await self.command("element/\(self.element(selector))/click", [:])
+    }
+
+    /// Types into the first element that a selector finds.
+    public func type(_ text: String, into selector: String) async throws {
+        try await self.command("element/\(self.element(selector))/value", ["text": text])
+    }
+
+    /// Minimises the window: its page is hidden.
+    public func hide() async throws { try await self.command("window/minimize", [:]) }
+
+    /// Brings the window back.
+    public func show(width: Int = 1280, height: Int = 800) async throws {
+        try await self.command("window/rect", ["x": 0, "y": 0, "width": width, "height": height])
+    }
+
+    /// What a script returns; it is the body of a function, and may be `async`.
+    public func script<Value: Decodable>(_ text: String, as type: Value.Type = Value.self) async throws -> Value {
+        let body = try JSONSerialization.data(withJSONObject: ["script": text, "args": []] as [String: Any])
+        return try await Self.ask(
+            "POST", "/session/\(self.session)/execute/sync", String(decoding: body, as: UTF8.self), port: self.port)
+    }
+
+    /// Waits until a script returns true.
+    public func wait(for what: String, within limit: Duration = .seconds(15), until text: String) async throws {
+        let deadline = ContinuousClock.now + limit
+        while try await !self.script("return Boolean(\(text))", as: Bool.self) {
+            guard ContinuousClock.now < deadline else {
+                let page = try await self.script("return document.body.innerText", as: String.self)
+                throw TestSupportError("not seen within \(limit): \(what). The page: \(page.prefix(1500))")
+            }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    /// What the page looks like, as PNG.
+    public func screenshot() async throws -> Data {
+        let text: String = try await Self.ask("GET", "/session/\(self.session)/screenshot", nil, port: self.port)
+        return Data(base64Encoded: text) ?? Data()
+    }
+
+    /// What the page complained of on its console; asking empties it.
+    public func complaints() async throws -> [String] {
+        struct Entry: Decodable { var level: String, message: String }
+        let entries: [Entry] = try await Self.ask(
+            "POST", "/session/\(self.session)/se/log", #"{"type":"browser"}"#, port: self.port)
+        return entries.filter { $0.level == "SEVERE" }.map(\.message)
+    }
+
+    // MARK: - The protocol
+
+    private struct Nothing: Decodable {}
+    private struct Reply<Value: Decodable>: Decodable { var value: Value? }
+    private struct Failure: Decodable { var error: String, message: String }
+
+    private func element(_ selector: String) async throws -> String {
+        let body = try JSONSerialization.data(withJSONObject: ["using": "css selector", "value": selector])
+        let found: [String: String] = try await Self.ask(
+            "POST", "/session/\(self.session)/element", String(decoding: body, as: UTF8.self), port: self.port)
+        guard let id = found.values.first else { throw TestSupportError("there is no \(selector)") }
+        return id
+    }
+
+    private func command(_ path: String, _ members: [String: Any]) async throws {
+        let body = String(decoding: try JSONSerialization.data(withJSONObject: members), as: UTF8.self)
+        let answer = try await LoopbackHTTP.request(
+            "POST", "/session/\(self.session)/\(path)", port: self.port, body: body)
+        try Self.check(answer)
+    }
+
+    private static func ask<Value: Decodable>(
+        _ method: String, _ path: String, _ body: String?, port: Int
+    ) async throws -> Value {
+        let answer = try await LoopbackHTTP.request(method, path, port: port, body: body, within: .seconds(60))
+        try self.check(answer)
+        guard let value = try JSONDecoder().decode(Reply<Value>.self, from: answer.body).value else {
+            throw TestSupportError("\(path) was answered with nothing")
+        }
+        return value
+    }
+
+    private static func check(_ answer: LoopbackHTTP.Answer) throws {
+        guard answer.status != 200 else { return }
+        let failure = try? JSONDecoder().decode(Reply<Failure>.self, from: answer.body).value
+        throw TestSupportError(failure.map { "\($0.error): \($0.message)" } ?? "WebDriver: \(answer.text)")
+    }
+}
