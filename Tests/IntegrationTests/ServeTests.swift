@@ -116,8 +116,8 @@ import TrackingStore
         let stage = try await Stage()
         let (gateway, port) = try await stage.serve(stage.store + ["--log-level", "trace"])
         let token = try await stage.token(["--name", "desk", "--read-all", "--publish", "van"])
-        let share = try #require(
-            try await stage.run(["share", "van", "--for", "2h"]).lines.first?.split(separator: "/").last)
+        let link = try await stage.run(["share", "van", "--for", "2h"])
+        let share = try #require(link.lines.first.flatMap { $0.split(separator: "/").last })
         var secrets = [token, String(share), "gw_wrongwrongwrongwrong", "a-password"]
         let basic = Data("me:\(token)".utf8).base64EncodedString()
         secrets.append(basic)
@@ -133,7 +133,8 @@ import TrackingStore
         let answer = try await HTTPAnswer.of(
             "/session", method: "POST", port: port, headers: ["Content-Type: application/json"],
             body: "{\"token\":\"\(token)\"}")
-        let cookie = try #require(answer.headers.compactMap { $0.firstMatch(of: #/godwit=(gc_[^;]+)/#)?.1 }.first)
+        let cookies = answer.headers.compactMap { header in header.firstMatch(of: #/godwit=(gc_[^;]+)/#)?.1 }
+        let cookie = try #require(cookies.first)
         secrets.append(String(cookie))
         for method in ["GET", "DELETE"] {
             _ = try await HTTPAnswer.of("/session", method: method, port: port, headers: ["Cookie: godwit=\(cookie)"])
