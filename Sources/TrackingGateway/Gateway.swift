@@ -22,7 +22,6 @@ public struct Gateway: Service {
     private let logger: Logger
     /// What runs beside the server.
     private var services: [any Service] = []
-    private let database: GatewayDatabase
     private var liveRoutes: LiveRoutes?
     private let tiles: MapTiles?
 
