@@ -17,16 +17,20 @@ public struct Gateway: Service {
     private let database: GatewayDatabase
     private let access: AccessStore
     private let history: (any HistoryStore)?
+    private let live: LiveState?
     private let metrics: PrometheusRegistry
     private let logger: Logger
     /// What runs beside the server.
     private var services: [any Service] = []
-    private let live: LiveState?
+    private let database: GatewayDatabase
     private var liveRoutes: LiveRoutes?
     private let tiles: MapTiles?
 
     /// Makes a gateway that listens to nothing yet; its database is opened, or made.
     ///
+    /// - Parameters:
+    ///   - history: What was recorded; it stays open. `nil` for none.
+    ///   - metrics: What `/metrics` shows.
     /// - Throws: `storeUnusable`, `storeFailed`.
     public init(
         configuration: GatewayConfiguration, history: (any HistoryStore)? = nil,
@@ -67,7 +71,9 @@ public struct Gateway: Service {
         let hub = LiveHub(subscriber)
         try self.init(
             configuration: configuration, history: history, live: hub.liveState, metrics: metrics, logger: logger)
-        self.services += [subscriber, hub, self.rules(of: subscriber)]
+        self.services += [
+            subscriber, hub, self.rules(of: subscriber), RevocationWatch(hub: hub, access: self.access),
+        ]
         if !configuration.webhooks.isEmpty {
             self.services.append(WebhookDesk(configuration, database: self.database, logger: logger))
         }
@@ -128,12 +134,6 @@ public struct Gateway: Service {
         APIRoutes(history: self.history, live: self.live ?? .none).add(to: router)
         self.liveRoutes?.add(to: router)
         PageRoutes(leaflet: self.configuration.leaflet, tiles: self.tiles).add(to: router)
-        if let intake = self.configuration.intake {
-            PhoneRoutes(
-                configuration: self.configuration.phones, quarantine: Quarantine(database: self.database),
-                take: intake.take
-            ).add(to: router)
-        }
         return router
     }
 }

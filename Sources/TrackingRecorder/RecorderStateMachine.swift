@@ -86,7 +86,7 @@ public struct RecorderStateMachine: Sendable {
     }
 
     /// What is being stored.
-    private var storedNow: Page? {
+    private var storedNow: RecorderPage? {
         switch self.storing {
         case .idle: nil
         case .busy(let page, _, _), .waiting(let page, _, _, _): page

@@ -92,13 +92,32 @@ import TrackingStore
         _ = try await gateway.result(within: .seconds(20))
     }
 
+    @Test func aRevokedTokenEndsTheStreamThatItOpened() async throws {
+        let stage = try await Stage()
+        let (gateway, port) = try await stage.serve()
+        let token = try await stage.token(["--name", "desk", "--read-all"])
+        let stays = try await stage.token(["--name", "other", "--read-all"])
+        let streams = try [token, stays].map { _ in try RawConnection(port: port) }
+        for (stream, token) in zip(streams, [token, stays]) {
+            try await stream.sendAll("GET /api/v1/live HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\n\r\n")
+            let hello = try await stream.read { String(decoding: $0, as: UTF8.self).contains("event: hello") }
+            #expect(String(decoding: hello, as: UTF8.self).hasPrefix("HTTP/1.1 200"))
+        }
+        #expect(try await stage.run(["token", "revoke", "desk"]).code == 0)
+        let rest = try await streams[0].read { String(decoding: $0, as: UTF8.self).contains("expired") }
+        #expect(String(decoding: rest, as: UTF8.self).contains("expired"))
+        await #expect(throws: TestSupportError.self) { try await streams[1].read(within: .seconds(1)) }
+        gateway.terminate()
+        #expect(try await gateway.result(within: .seconds(20)).code == 0, "\(gateway.errors)")
+    }
+
     /// Whatever is presented, however, and however talkative the log is.
     @Test func noSecretIsLogged() async throws {
         let stage = try await Stage()
         let (gateway, port) = try await stage.serve(stage.store + ["--log-level", "trace"])
         let token = try await stage.token(["--name", "desk", "--read-all", "--publish", "van"])
-        let share = try #require(
-            try await stage.run(["share", "van", "--for", "2h"]).lines.first?.split(separator: "/").last)
+        let link = try await stage.run(["share", "van", "--for", "2h"])
+        let share = try #require(link.lines.first.flatMap { $0.split(separator: "/").last })
         var secrets = [token, String(share), "gw_wrongwrongwrongwrong", "a-password"]
         let basic = Data("me:\(token)".utf8).base64EncodedString()
         secrets.append(basic)
@@ -114,7 +133,8 @@ import TrackingStore
         let answer = try await HTTPAnswer.of(
             "/session", method: "POST", port: port, headers: ["Content-Type: application/json"],
             body: "{\"token\":\"\(token)\"}")
-        let cookie = try #require(answer.headers.compactMap { $0.firstMatch(of: #/godwit=(gc_[^;]+)/#)?.1 }.first)
+        let cookies = answer.headers.compactMap { header in header.firstMatch(of: #/godwit=(gc_[^;]+)/#)?.1 }
+        let cookie = try #require(cookies.first)
         secrets.append(String(cookie))
         for method in ["GET", "DELETE"] {
             _ = try await HTTPAnswer.of("/session", method: method, port: port, headers: ["Cookie: godwit=\(cookie)"])

@@ -96,7 +96,7 @@ import TrackingCore
             #expect(bodies[0] == bodies[1] && bodies[2] == bodies[3] && bodies.count == 5)
             #expect(seen == Array(0..<100) + Array(0..<200) + Array(100..<250))
             sending.cancel()
-            _ = try? await sending.value
+            await sending.value
             try await client.shutdown()
         }
     }

@@ -139,8 +139,6 @@ struct SubscriberConversation {
     private mutating func text(_ action: SubscriberStateMachine.Action) -> [String] {
         switch action {
         case .send(let commands): return commands.map { self.text($0) }
-        case .published(let request, let failure):
-            return ["request \(request) " + (failure.map { "failed (\($0.code))" } ?? "published")]
         case .tell(.location(let id, let update)): return ["\(id) at \(Self.text(update))"]
         case .tell(.raw(let id, let update)): return ["\(id) raw at \(Self.text(update))"]
         case .tell(.state(let id, let state, let reason)):

@@ -17,7 +17,6 @@ package final class LiveHub: Service {
         /// Streams that name none.
         var open: [LiveStreamID: LiveStream] = [:]
         var isFinished = false
-        var isConnected = false
     }
 
     /// A stream says so often that it is alive.
@@ -109,14 +108,6 @@ package final class LiveHub: Service {
         }
     }
 
-    /// What is known now, for those who ask once.
-    package var liveState: LiveState {
-        LiveState(
-            known: { id in self.shared.withLock { $0.state.known(id) } },
-            positions: { self.shared.withLock { $0.state.positions } },
-            isConnected: { self.shared.withLock { $0.isConnected } })
-    }
-
     /// What was heard of so far.
     package var trackables: Set<TrackableID> { self.shared.withLock { $0.state.trackables } }
 
@@ -126,6 +117,15 @@ package final class LiveHub: Service {
             known: { id in self.shared.withLock { $0.state.known(id) } },
             positions: { self.shared.withLock { $0.state.positions } },
             isConnected: { self.shared.withLock { $0.state.isConnected } })
+    }
+
+    /// Who has streams.
+    package var callers: Set<Caller> { self.shared.withLock { Set($0.streams.values.map(\.caller)) } }
+
+    /// Ends a caller's streams: what let them in is over.
+    package func end(_ caller: Caller) {
+        let streams = self.shared.withLock { $0.streams.values.filter { $0.caller == caller } }
+        for stream in streams { stream.end(.expired) }
     }
 
     // MARK: - Requests
@@ -164,7 +164,6 @@ package final class LiveHub: Service {
     private func happened(_ event: SubscriberEvent) {
         let wall = self.clock.moment.wall
         self.shared.withLock { shared in
-            if case .connection(let lost) = event { shared.isConnected = lost == nil }
             guard let update = shared.state.happened(event, at: wall) else { return }
             for stream in shared.open.values where stream.selection.wants(update) { stream.tell(update) }
             for stream in shared.named[update.trackable, default: [:]].values where stream.selection.wants(update) {

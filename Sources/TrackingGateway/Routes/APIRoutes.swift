@@ -118,7 +118,9 @@ package struct APIRoutes: Sendable {
         guard known != nil || summary != nil else { throw Problem(.notFound, "Nothing is known of this trackable.") }
         var members = Self.json(summary ?? TrackableSummary(id: id)).object ?? [:]
         // A trip tells where it began, which may be before a share link did.
-        for (name, value) in known?.members ?? [:] where caller.span == nil || name != "trip" { members[name] = value }
+        for (name, json) in known?.members ?? [:] where caller.span == nil || name != "trip" {
+            members[name] = try? JSONValue(json: json)
+        }
         if let place = try await self.lastPositions([id], for: caller).first {
             members["position"] = try? JSONValue(json: place.feature)
         }

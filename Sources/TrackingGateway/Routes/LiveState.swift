@@ -6,11 +6,11 @@ package struct LiveState: Sendable {
     package struct Known: Sendable {
         /// Where it is.
         package var position: Location?
-        /// What else stands, by what it is: `state`, `presence`, `resolution`, `trip`; each as the live stream tells it.
-        package var members: [String: JSONValue]
+        /// What else stands, by what it is: `state`, `presence`, `resolution`, `trip`; each as JSON, as the live stream tells it.
+        package var members: [String: [UInt8]]
 
         /// Makes it.
-        package init(position: Location? = nil, members: [String: JSONValue] = [:]) {
+        package init(position: Location? = nil, members: [String: [UInt8]] = [:]) {
             self.position = position
             self.members = members
         }
