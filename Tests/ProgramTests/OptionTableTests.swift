@@ -97,7 +97,8 @@ import Testing
             Self.broker + Self.place + Self.state + [
                 ("listen", "[::1]:0"), ("url", "https://tracks.example.org"), ("cors", "https://shop.example.org"),
                 ("rate-limit", "5"), ("max-body", "2048"), ("no-store", nil), ("acknowledge-by", "keeper"),
-                ("leaflet", "/opt/leaflet"), ("tiles", "https://tiles.example.org/{z}/{x}/{y}.png"),
+                ("overland-path", "/api/locations"), ("owntracks-keys", "/etc/godwit/keys.json"),
+                ("agent-broker", "mqtts://broker.example.org"), ("leaflet", "/opt/leaflet"), ("tiles", "https://tiles.example.org/{z}/{x}/{y}.png"),
                 ("mbtiles", "/srv/land.mbtiles"), ("live-user", "gateway-live"),
                 ("webhook", "https://example.org/hook"), ("webhook-secret-file", "/etc/hook"),
                 ("webhook-secret", "0123456789abcdef"), ("webhook-kinds", "event"),
