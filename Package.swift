@@ -188,9 +188,9 @@ let package = Package(
         .testTarget(
             name: "ProgramTests",
             dependencies: [
-                "GodwitOptions", "TrackingCore", "TrackingControl", "TrackingHistory", "TrackingMQTT",
-                "TrackingPublisher", "TrackingStore", "TrackingSubscriber", "TestSupport", "godwit", "godwit-agent",
-                argumentParser,
+                "GodwitOptions", "TestSupport", "TrackingControl", "TrackingCore", "TrackingHistory", "TrackingMQTT",
+                "TrackingPublisher", "TrackingStore", "TrackingSubscriber", "godwit", "godwit-agent", argumentParser,
+                logging,
             ],
             swiftSettings: settings),
         .testTarget(

@@ -8,6 +8,9 @@ public protocol AgentControl: Sendable {
     /// How things stand.
     func status() async -> AgentStatus
 
+    /// Returns once what decides in the agent has answered, whatever its log does meanwhile: it is alive.
+    func respond() async
+
     /// Switches on or off. Off samples nothing, sends nothing and withdraws the presence; the log is kept. It lasts over a
     /// restart.
     func setOn(_ isOn: Bool) async throws(CommandFailure)

@@ -81,6 +81,7 @@ extension AgentStatus.Trackable {
         members["resolution"] = self.resolution.flatMap { try? JSONValue(json: MessageCodec.encode($0)) }
         members["destination"] = self.destination.map { .list([.number($0.longitude), .number($0.latitude)]) }
         members["trip"] = self.trip.flatMap { try? JSONValue(json: MessageCodec.encode($0)) }
+        members["refusal"] = self.refusal.map { .text($0) }
         return members
     }
 
@@ -95,6 +96,7 @@ extension AgentStatus.Trackable {
             self.destination = Coordinate(latitude: place[1], longitude: place[0])
         }
         self.trip = try message["trip"].map { (value) throws(TrackingError) in try MessageCodec.decodeTrip(value.json) }
+        self.refusal = message["refusal"]?.text
     }
 }
 

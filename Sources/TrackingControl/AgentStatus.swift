@@ -36,11 +36,14 @@ public struct AgentStatus: Hashable, Sendable {
         public var queue: SpoolAmount
         /// The trip under way, or the last one.
         public var trip: Trip?
+        /// Why the broker refuses its positions or records, while it does.
+        public var refusal: String?
 
         /// Makes one.
         public init(
             id: TrackableID, state: PublisherState, resolution: ResolutionInForce? = nil,
-            destination: Coordinate? = nil, queue: SpoolAmount = SpoolAmount(), trip: Trip? = nil
+            destination: Coordinate? = nil, queue: SpoolAmount = SpoolAmount(), trip: Trip? = nil,
+            refusal: String? = nil
         ) {
             self.id = id
             self.state = state
@@ -48,6 +51,7 @@ public struct AgentStatus: Hashable, Sendable {
             self.destination = destination
             self.queue = queue
             self.trip = trip
+            self.refusal = refusal
         }
     }
 

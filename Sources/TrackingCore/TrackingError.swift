@@ -10,7 +10,7 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
             case certificateExpired, certificateHostMismatch, certificateUnknownAuthority, tlsFailed
             case inputUnreadable, agentUnreachable, stopped
             case spoolFailed, spoolDamaged
-            case storeFailed, storeUnusable
+            case storeFailed, storeRefused, storeUnusable
             case tripUnderWay, noTrip, unsentPoints
             case notAcknowledged, overloaded
         }
@@ -56,6 +56,8 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
         public static var spoolDamaged: Self { .init(.spoolDamaged) }
         /// The history cannot be read or written: the database is full, busy or away. A later attempt may succeed.
         public static var storeFailed: Self { .init(.storeFailed) }
+        /// The history refuses what a record is: trying the same again cannot help.
+        public static var storeRefused: Self { .init(.storeRefused) }
         /// The history is damaged, of a newer version, or something else: trying again cannot help.
         public static var storeUnusable: Self { .init(.storeUnusable) }
         /// A trip cannot be started while one is under way.

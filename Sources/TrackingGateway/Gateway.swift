@@ -14,6 +14,7 @@ public import TrackingSubscriber
 ///     try await gateway.run()          // in a task or a ServiceGroup, until a graceful shutdown or cancellation
 public struct Gateway: Service {
     private let configuration: GatewayConfiguration
+    private let database: GatewayDatabase
     private let access: AccessStore
     private let history: (any HistoryStore)?
     private let live: LiveState?
@@ -21,7 +22,6 @@ public struct Gateway: Service {
     private let logger: Logger
     /// What runs beside the server.
     private var services: [any Service] = []
-    private let database: GatewayDatabase
     private var liveRoutes: LiveRoutes?
     private let tiles: MapTiles?
 

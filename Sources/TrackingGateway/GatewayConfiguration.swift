@@ -16,6 +16,8 @@ public struct GatewayConfiguration: Sendable {
     public var leaflet = GatewayConfiguration.debianLeaflet
     /// What is drawn beneath the markers; `nil`: a grid.
     public var tiles: Tiles?
+    /// Where phones send what they recorded, and what they are told.
+    package var phones = PhoneRoutes.Configuration()
     /// How often one token may ask.
     package var rateLimit = RateLimit(burst: 1000, perSecond: 100)
     /// How often one address is told that a token is worth nothing, before it is told to wait.

@@ -129,10 +129,22 @@ struct LogWorker: Sendable {
         if !all.isEmpty, self.queue.limits != SpoolLimits() { await self.trim(post) }
     }
 
+    /// All at once: of thousands of trackables they share a few transactions.
     private func perform(_ removals: inout Removals, _ post: Post) async {
-        for (place, seqs) in removals.take() {
-            await self.perform(.action(place.trackable, .remove(place.stream, seqs)), post)
+        let errors = await withTaskGroup(of: TrackingError?.self) { group in
+            for (place, seqs) in removals.take() {
+                group.addTask {
+                    await self.attempt { () async throws(TrackingError) in
+                        try await self.storage.remove(seqs, of: place.stream)
+                    }
+                }
+            }
+            return await group.reduce(into: [TrackingError]()) { errors, error in
+                if let error, !errors.contains(error) { errors.append(error) }
+            }
         }
+        for error in errors { self.logger.warning("log", metadata: ["reason": "\(error)"]) }
+        if errors.contains(where: { $0.code == .spoolDamaged }) { await self.reopen(post) }
     }
 
     private func perform(_ job: Job, _ post: Post) async {
@@ -150,10 +162,8 @@ struct LogWorker: Sendable {
         _ action: PublisherStateMachine.LogAction, of id: TrackableID, _ post: Post
     ) async -> TrackingError? {
         switch action {
-        case .append, .keep, .find: nil
+        case .append, .keep, .find, .remove: nil
         case .read(let stream, let seqs, let maximumBytes): await self.read(stream, seqs, maximumBytes, id, post)
-        case .remove(let stream, let seqs):
-            await self.attempt { () async throws(TrackingError) in try await self.storage.remove(seqs, of: stream) }
         case .quarantine(let stream, let seq, let reason):
             await self.attempt { () async throws(TrackingError) in
                 try await self.storage.quarantine(seq, of: stream, reason: reason.message)

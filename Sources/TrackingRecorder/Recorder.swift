@@ -69,7 +69,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
                 group.addTask {
                     for await events in self.voice.events { await self.mailbox.postAndWait(.voice(events)) }
                 }
-                if let keep = self.configuration.keep { group.addTask { await self.removeExpired(keep) } }
+                group.addTask { await self.keepHouse() }
                 await self.decide(&group)
                 group.cancelAll()
             }
@@ -133,16 +133,26 @@ public final class Recorder<Transport: MessageTransport>: Service {
         }
     }
 
-    private func removeExpired(_ keep: Duration) async {
+    /// Removes what is too old, now and every hour.
+    private func keepHouse() async {
+        let (keep, keepOf) = (self.configuration.keep, self.configuration.keepOf)
+        guard keep != nil || !keepOf.isEmpty else { return }
         while !Task.isCancelled {
-            let limit = UnixTime(self.clock.moment.wall.seconds - keep.inSeconds)
-            do throws(TrackingError) {
-                let count = try await self.store.removeExpired(before: limit, of: nil, except: [])
-                if count > 0 { self.logger.info("removed what was too old", metadata: ["records": "\(count)"]) }
-            } catch {
-                self.logger.warning("what is too old was not removed", metadata: ["reason": "\(error)"])
-            }
+            for (id, time) in keepOf { await self.removeExpired(after: time, of: [id]) }
+            if let keep { await self.removeExpired(after: keep, except: Set(keepOf.keys)) }
             try? await Task.sleep(for: .seconds(3600))
+        }
+    }
+
+    private func removeExpired(
+        after time: Duration, of ids: [TrackableID]? = nil, except exceptions: Set<TrackableID> = []
+    ) async {
+        let limit = UnixTime(self.clock.moment.wall.seconds - time.inSeconds)
+        do throws(TrackingError) {
+            let count = try await self.store.removeExpired(before: limit, of: ids, except: exceptions)
+            if count > 0 { self.logger.info("removed what was too old", metadata: ["records": "\(count)"]) }
+        } catch {
+            self.logger.warning("what is too old was not removed", metadata: ["reason": "\(error)"])
         }
     }
 
@@ -190,6 +200,9 @@ public final class Recorder<Transport: MessageTransport>: Service {
                 metadata: ["dropped": "\(count)"])
         case .storeAway(let error, let wait):
             self.logger.error("the store takes nothing", metadata: ["reason": "\(error)", "retry in": "\(wait)"])
+        case .storeRefuses(let error):
+            self.logger.error(
+                "the store refuses a record: it is looked for, and set aside", metadata: ["reason": "\(error)"])
         case .storeBack(let pause):
             self.logger.warning("the store takes again", metadata: ["after": "\(pause)"])
         case .failed(let error): self.logger.error("it cannot go on", metadata: ["reason": "\(error)"])

@@ -16,6 +16,8 @@ public struct RecorderConfiguration: MemberConfiguration, Hashable {
     public var window = 500
     /// How long points, trips and events are kept; `nil` for ever.
     public var keep: Duration?
+    /// How long those of single trackables are kept, in place of ``keep``.
+    public var keepOf: [TrackableID: Duration] = [:]
     /// Whether nothing was ever recorded, so that nothing can have been missed.
     public var isFirstRun = false
 
@@ -27,6 +29,8 @@ public struct RecorderConfiguration: MemberConfiguration, Hashable {
     public static let firstStoreWait = Duration.milliseconds(250)
     /// What the waits grow to.
     public static let longestStoreWait = Duration.seconds(30)
+    /// So often what the store refuses is tried as it is; then the record that is refused is looked for.
+    public static let triesBeforeBlame = 3
     /// How long an orderly end may wait for the store.
     public static let stopLimit = Duration.seconds(5)
 
@@ -70,6 +74,8 @@ public enum RecorderEvent: Hashable, Sendable {
     case brokerDropped(Int)
     /// The store took nothing; it is tried again after this wait.
     case storeAway(TrackingError, retry: Duration)
+    /// The store refuses a record, for good: it is looked for, and set aside.
+    case storeRefuses(TrackingError)
     /// The store takes again, after so long.
     case storeBack(after: Duration)
     /// It cannot go on.

@@ -30,32 +30,20 @@ public struct RecorderStateMachine: Sendable {
         case tell(RecorderEvent)
     }
 
-    /// Messages that are stored together.
-    struct Page: Sendable {
-        var batch = RecordingBatch()
-        /// How many messages it is made of.
-        var messages = 0
-        /// When the first of them came.
-        var since: MonotonicTime?
-        /// How many messages had come on `connection` when it was closed.
-        var through = 0
-        var connection = -1
-    }
-
     /// What is being stored.
     enum Storing: Sendable {
         /// Nothing. Can transition to: `busy`.
         case idle
-        /// The store is at it. Can transition to: `idle`, `waiting`.
-        case busy(Page, failures: Int, since: MonotonicTime)
+        /// The store is at it. Can transition to: `idle`, `waiting`, `busy` with the next part.
+        case busy(RecorderPage, failures: Int, since: MonotonicTime)
         /// It failed, and is tried again. Can transition to: `busy`.
-        case waiting(Page, failures: Int, since: MonotonicTime, until: MonotonicTime)
+        case waiting(RecorderPage, failures: Int, since: MonotonicTime, until: MonotonicTime)
     }
 
     let configuration: RecorderConfiguration
     var session: SessionStateMachine
     var storing = Storing.idle
-    var waiting = Page()
+    var waiting = RecorderPage()
     /// How many messages came on the connection of this number.
     private var taken = 0
     private var connection = -1
@@ -98,7 +86,7 @@ public struct RecorderStateMachine: Sendable {
     }
 
     /// What is being stored.
-    private var storedNow: Page? {
+    private var storedNow: RecorderPage? {
         switch self.storing {
         case .idle: nil
         case .busy(let page, _, _), .waiting(let page, _, _, _): page
@@ -171,8 +159,7 @@ public struct RecorderStateMachine: Sendable {
     private mutating func noteGap(at moment: Moment) {
         let note = RefusedMessage(
             topic: self.configuration.topicRoot.path, receivedAt: moment.wall,
-            reason: "the broker kept no session for this recorder: what came while it was away may be missing",
-            payload: [])
+            reason: RefusedMessage.possibleGapReason, payload: [])
         self.waiting.batch.refused.append(note)
         self.countMessage(moment.now)
     }
@@ -189,25 +176,37 @@ public struct RecorderStateMachine: Sendable {
         var page = self.waiting
         page.through = self.taken
         page.connection = self.connection
-        self.waiting = Page()
+        page.awaited = page.batch.awaited
+        self.waiting = RecorderPage()
         self.storing = .busy(page, failures: 0, since: moment.now)
         return [.store(page.batch)]
     }
 
     private mutating func stored(_ acknowledgements: [TrackableID: Acknowledgement], at moment: Moment) -> [Action] {
-        guard case .busy(let page, let failures, let since) = self.storing else { return [] }
+        guard case .busy(var page, let failures, let since) = self.storing else { return [] }
+        guard page.stored(acknowledgements) else {
+            self.storing = .busy(page, failures: failures, since: since)
+            return [.store(page.batch)]
+        }
         self.storing = .idle
         var actions: [Action] = failures > 0 ? [.tell(.storeBack(after: since.duration(to: moment.now)))] : []
         if page.connection >= 0 {
             actions.append(.intake([.acknowledge(through: page.through, connection: page.connection)]))
         }
-        actions += self.acknowledge(acknowledgements, awaited: page.batch.awaited, now: moment.now)
+        actions += self.acknowledge(page.acknowledgements, awaited: page.awaited, now: moment.now)
         return actions + self.storeIfDue(at: moment, isNext: true)
     }
 
     private mutating func storeFailed(_ error: TrackingError, at moment: Moment) -> [Action] {
-        guard case .busy(let page, let failures, let since) = self.storing else { return [] }
+        guard case .busy(var page, let failures, let since) = self.storing else { return [] }
         if error.code == .storeUnusable { return self.fail(error, at: moment) }
+        if error.code == .storeRefused {
+            let refusal = page.refused(error, root: self.configuration.topicRoot)
+            if refusal != .tryAgain {
+                self.storing = .busy(page, failures: failures, since: since)
+                return (refusal == .search ? [.tell(.storeRefuses(error))] : []) + [.store(page.batch)]
+            }
+        }
         let wait = min(
             RecorderConfiguration.longestStoreWait, RecorderConfiguration.firstStoreWait * (1 << min(failures, 10)))
         self.storing = .waiting(
@@ -218,7 +217,7 @@ public struct RecorderStateMachine: Sendable {
     mutating func fail(_ error: TrackingError, at moment: Moment) -> [Action] {
         self.failure = self.failure ?? error
         self.storing = .idle
-        self.waiting = Page()
+        self.waiting = RecorderPage()
         self.stopUntil = moment.now
         return [.tell(.failed(error))]
     }

@@ -144,11 +144,12 @@ extension SpoolFile {
             throw SpoolDamage(reason: "its tables are not there")
         }
         guard let missing = SpoolSchema.missing(in: found) else {
-            throw SpoolDamage(reason: "its tables are not those of a log")
+            throw try self.refusal(of: db)
         }
         if !missing.isEmpty {
             try db.inTransaction(.immediate) {
                 for statement in missing { try db.execute(sql: statement) }
+                try db.execute(sql: "PRAGMA user_version = \(SpoolSchema.version)")
                 return .commit
             }
         }
@@ -160,6 +161,16 @@ extension SpoolFile {
         guard pages * Int64(SpoolSchema.pageSize) <= checkedSize else { return }
         let verdict = try String.fetchOne(db, sql: "PRAGMA integrity_check(1)") ?? "no answer"
         guard verdict == "ok" else { throw SpoolDamage(reason: verdict) }
+    }
+
+    /// Why a file with other tables is not opened: a newer program made it, or it is damaged.
+    private func refusal(of db: Database) throws -> any Error {
+        let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        guard version > SpoolSchema.version else { return SpoolDamage(reason: "its tables are not those of a log") }
+        return TrackingError(
+            .spoolFailed,
+            "the log \(self.connection.path) has version \(version); this program knows versions up to \(SpoolSchema.version): use a newer program"
+        )
     }
 
     private func load(_ db: Database) throws {

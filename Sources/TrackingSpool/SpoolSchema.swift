@@ -7,6 +7,8 @@ import TrackingCore
 /// without the tables' trees. The number of columns tells the tables apart. The streams are kept twice, on different pages.
 enum SpoolSchema {
     static let pageSize = 4096
+    /// The version of the tables; a file of the first may say 0 as well.
+    static var version: Int { Self.versions.count }
 
     /// What a log is made of, in the order in which it came: a log that has the first of these alone is an earlier one, and is
     /// given the rest.

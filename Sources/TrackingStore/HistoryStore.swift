@@ -8,7 +8,8 @@ public protocol HistoryStore: Sendable {
     /// Stores a batch in one commit. It is durable on return.
     ///
     /// - Returns: What may be acknowledged, for every trackable that something came for.
-    /// - Throws: `storeFailed` when the database is full, away or busy: the same batch can be tried again.
+    /// - Throws: `storeFailed` when the database is full, away or busy: the same batch can be tried again; `storeRefused` when it
+    ///   refuses what is in a record.
     func store(_ batch: RecordingBatch) async throws(TrackingError) -> StoreReport
 
     /// What may be acknowledged of a trackable: of the last streams that something came of, the number up to which everything
@@ -144,6 +145,8 @@ extension HistoryStore {
 public enum StoreLimits {
     /// So many messages are kept that were set aside; the oldest go.
     public static let quarantine = 10_000
+    /// So many of the last moments are told at which something may be missing.
+    public static let possibleGaps = 20
     /// So many more points than asked for a page may have, when they have the same time.
     public static let pageExcess = 4096
 }

@@ -138,6 +138,9 @@ public struct VerifyReport: Hashable, Sendable {
     public var unnumbered: Int
     /// What is of an earlier time was erased.
     public var erasedBefore: UnixTime?
+    /// When a recorder came back for which the broker had kept no session: of any trackable something may be missing from before,
+    /// where the devices do not send it again. The newest first, at most ``StoreLimits/possibleGaps``.
+    public var possibleGaps: [UnixTime] = []
 
     /// Whether every number of every stream is stored or declared missing.
     public var isComplete: Bool { self.streams.allSatisfy { $0.undeclaredGaps.isEmpty } }

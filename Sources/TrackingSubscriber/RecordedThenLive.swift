@@ -8,9 +8,9 @@ public typealias RecordedPoints =
     )
 
 extension AssetSubscriber {
-    /// What was recorded of trackables since a time, one after the other, and then everything live, from now on: each point once.
+    /// What was recorded of trackables since a time, by time, and then everything live, from now on: each point once.
     ///
-    /// Ask for it before ``run()``, and watch the trackables. Before the first live position of a trackable is told, what the
+    /// A page of each trackable is held at a time: where there are many, read smaller ones. Ask for it before ``run()``, and watch the trackables. Before the first live position of a trackable is told, what the
     /// recorder stored meanwhile is read; a recorder that is behind is waited for, 5 s in all. Live events wait until what is
     /// recorded was read, at most as many as ``events`` keeps.
     ///
@@ -47,20 +47,20 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
 
     /// One task's place in it.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        /// What is being read of the history.
+        /// What is being read again of the history.
         private struct Reading {
             let id: TrackableID
             let from: UnixTime
             var after: PointName?
             /// The live position that waits for it.
-            var held: ReceivedUpdate?
+            let held: ReceivedUpdate
         }
 
         private let since: UnixTime
         private let recorded: RecordedPoints
         private let patience: Duration
         private var live: AsyncStream<SubscriberEvent>.Iterator
-        private var unread: ArraySlice<TrackableID>
+        private var merge: RecordedMerge?
         private var reading: Reading?
         private var seams: [TrackableID: HistorySeam] = [:]
         private var waiting: ArraySlice<SubscriberEvent> = []
@@ -74,7 +74,8 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
             self.recorded = sequence.recorded
             self.patience = sequence.patience
             self.live = sequence.live.makeAsyncIterator()
-            self.unread = sequence.ids[...]
+            self.merge = RecordedMerge(of: sequence.ids, since: sequence.since, sequence.recorded)
+            for id in sequence.ids { self.seams[id] = HistorySeam() }
         }
 
         /// The next event; `nil` at the end of the live ones.
@@ -85,9 +86,12 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
                 if let event = self.waiting.popFirst() { return event }
                 if let reading = self.reading {
                     try await self.read(reading)
-                } else if let id = self.unread.popFirst() {
-                    self.seams[id] = HistorySeam()
-                    self.reading = Reading(id: id, from: self.since)
+                } else if self.merge != nil {
+                    if let (id, point) = try await self.merge?.next() {
+                        self.tell(point, of: id)
+                    } else {
+                        self.merge = nil
+                    }
                 } else if let event = await self.live.next(isolation: #isolation) {
                     self.take(event)
                 } else {
@@ -99,19 +103,23 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
         /// Reads the next page.
         private mutating func read(_ reading: Reading) async throws {
             let page = try await self.recorded(reading.id, reading.from, reading.after)
-            for point in page.points where self.seams[reading.id]?.told(point) == true {
-                let update = ReceivedUpdate(
-                    update: LocationUpdate(location: point), skipped: [], isLate: false, isRetained: false)
-                self.waiting.append(.location(reading.id, update))
-            }
+            for point in page.points { self.tell(point, of: reading.id) }
             self.reading?.after = page.next
             guard page.next == nil else { return }
-            if let held = reading.held, self.seams[reading.id]?.misses(held.update) == true, self.isPatient {
+            if self.seams[reading.id]?.misses(reading.held.update) == true, self.isPatient {
                 try await Task.sleep(for: Self.pause)
                 return
             }
             self.reading = nil
-            if let held = reading.held { self.pass(held, of: reading.id) }
+            self.pass(reading.held, of: reading.id)
+        }
+
+        /// Tells a recorded point, unless it was told.
+        private mutating func tell(_ point: Location, of id: TrackableID) {
+            guard self.seams[id]?.told(point) == true else { return }
+            let update = ReceivedUpdate(
+                update: LocationUpdate(location: point), skipped: [], isLate: false, isRetained: false)
+            self.waiting.append(.location(id, update))
         }
 
         private var isPatient: Bool { self.deadline.map { ContinuousClock.now < $0 } ?? false }

@@ -52,8 +52,11 @@ struct Record: AsyncParsableCommand {
             valueName: "group"))
     var share: String?
 
-    @Option(help: ArgumentHelp("Keep points, trips and events for so long, as 90d or 12h.", valueName: "time"))
-    var keep: KeepTime?
+    @Option(
+        help: ArgumentHelp(
+            "Keep points, trips and events for so long, as 90d or 12h, or those of one trackable, as van-7=30d; once a trackable.",
+            valueName: "[id=]time"))
+    var keep: [KeepRule] = []
 
     @Option(
         help: ArgumentHelp(
@@ -70,6 +73,9 @@ struct Record: AsyncParsableCommand {
     func validate() throws {
         guard (1...65_535).contains(self.receiveMaximum) else {
             throw ValidationError("--receive-maximum must be 1 to 65535, not \(self.receiveMaximum)")
+        }
+        guard Set(self.keep.map(\.trackable)).count == self.keep.count else {
+            throw ValidationError("--keep is given once for each trackable, and once for all others")
         }
         do throws(TrackingError) {
             for name in [self.name, self.share, self.intakeUser] { if let name { _ = try ClientID(name) } }
@@ -94,7 +100,9 @@ struct Record: AsyncParsableCommand {
         configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
         if let share = self.share { configuration.group = try ClientID(share) }
         configuration.window = self.receiveMaximum
-        configuration.keep = self.keep?.duration
+        for rule in self.keep {
+            if let id = rule.trackable { configuration.keepOf[id] = rule.time } else { configuration.keep = rule.time }
+        }
         configuration.isFirstRun = try await store.trackables(after: nil, limit: 1).isEmpty
         let recorder = Recorder(
             configuration: configuration, store: store,
@@ -151,7 +159,8 @@ struct Record: AsyncParsableCommand {
                 guard failsFast, lost.lasted == nil, let reason = lost.reason else { continue }
                 ending.note(reason)
                 recorder.finish()
-            case .possibleGap, .voice(nil), .subscriptionRefused, .acknowledgementRefused, .brokerDropped, .failed:
+            case .possibleGap, .voice(nil), .subscriptionRefused, .acknowledgementRefused, .brokerDropped,
+                .storeRefuses, .failed:
                 break
             }
         }
@@ -159,16 +168,27 @@ struct Record: AsyncParsableCommand {
     }
 }
 
-/// A time as `90d`, `12h`, `30m` or `45s`.
-struct KeepTime: ExpressibleByArgument, Hashable {
-    let duration: Duration
+/// For how long is kept: a time as `90d`, `12h`, `30m` or `45s`, of everything or, with `ID=` before it, of one trackable.
+struct KeepRule: ExpressibleByArgument, Hashable {
+    /// Of which; `nil` for all that no other rule names.
+    let trackable: TrackableID?
+    let time: Duration
 
     init?(argument: String) {
         let units: [Character: Double] = ["d": 86_400, "h": 3600, "m": 60, "s": 1]
-        guard let last = argument.last, let unit = units[last], let count = Double(argument.dropLast()), count > 0,
+        // An id may have the sign in it, a time does not.
+        let sign = argument.lastIndex(of: "=")
+        let text = sign.map { argument[argument.index(after: $0)...] } ?? argument[...]
+        guard let last = text.last, let unit = units[last], let count = Double(text.dropLast()), count > 0,
             count * unit <= 3.2e9
         else { return nil }
-        self.duration = .seconds(count * unit)
+        self.time = .seconds(count * unit)
+        guard let sign else {
+            self.trackable = nil
+            return
+        }
+        guard let id = try? TrackableID(String(argument[..<sign])) else { return nil }
+        self.trackable = id
     }
 }
 

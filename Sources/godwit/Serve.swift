@@ -71,6 +71,7 @@ struct Serve: AsyncParsableCommand {
     var mbtiles: String?
 
     @OptionGroup var webhooks: WebhookOptions
+    @OptionGroup var phones: PhoneOptions
     @OptionGroup var state: StateOptions
     @OptionGroup var intake: IntakeOptions
     @OptionGroup var store: StoreOptions
@@ -83,7 +84,6 @@ struct Serve: AsyncParsableCommand {
         guard (1024...1_073_741_824).contains(self.maxBody) else {
             throw ValidationError("--max-body is 1024 to 1073741824 bytes, not \(self.maxBody)")
         }
-        if self.tiles != nil, self.mbtiles != nil { throw ValidationError("give --tiles or --mbtiles, not both") }
         do throws(TrackingError) { _ = try self.tiles.map(TileURL.init) } catch { throw ValidationError(error.message) }
         for origin in self.cors where try GatewayURL.checked(origin) != origin {
             throw ValidationError("an origin has no slash at its end: '\(origin.prefix(80))'")
@@ -129,8 +129,12 @@ struct Serve: AsyncParsableCommand {
         configuration.requestsPerSecond = self.rateLimit
         configuration.maximumBodyBytes = self.maxBody
         (configuration.webhooks, configuration.webhookKinds) = (try self.webhooks.webhooks(), self.webhooks.kinds)
+        configuration.phones = try self.phones.configuration()
         configuration.intake = try self.intake.intake(self.broker, self.state)
         configuration.leaflet = self.leaflet
+        guard self.tiles == nil || self.mbtiles == nil else {
+            throw TrackingError(.invalidConfiguration, "give --tiles or --mbtiles, not both")
+        }
         if let tiles = self.tiles { configuration.tiles = .server(try TileURL(tiles)) }
         if let path = self.mbtiles { configuration.tiles = .file(path: path) }
         return configuration

@@ -95,9 +95,11 @@ struct Watch: AsyncParsableCommand {
         }
         try await self.store.use { store in
             let ids = try await self.all ? store.allTrackables() : self.ids.map { try TrackableID($0) }
+            // A page of each is held.
+            let limit = max(10, min(1000, 100_000 / max(1, ids.count)))
             let events = subscriber.events(since: start, of: ids) { id, from, after throws(TrackingError) in
                 let query = PointQuery(id, during: TimeSpan(from: from))
-                let page = try await store.points(query, after: after, limit: 1000)
+                let page = try await store.points(query, after: after, limit: limit)
                 return (page.points.filter { !$0.hasClockFault }.map(\.location), page.next)
             }
             try await self.watch(with: watcher, subscriber, events)

@@ -179,6 +179,71 @@ import TrackingCore
         #expect(try await agent.end().code == 0)
     }
 
+    @Test func bindSendsTheRestFirst() async throws {
+        let scene = try AgentScene(await MosquittoProcess.start())
+        let listener = try await scene.listen()
+        let agent = try await scene.start(["--batch-window", "off", "--default-resolution", "HIGH/200/0"])
+        try await scene.status { $0.queue.points > 2 && $0.connection.isUp }
+        try await scene.done(["bind", "van-8", "--flush"])
+        try await listener.wait("van-7/history") { !$0.isEmpty }
+        let status = try await scene.status()
+        #expect(status.trackables.map(\.id.rawValue) == ["van-8"])
+        let left = try await scene.done(["queue", "list"])
+        #expect(!left.contains("van-7"), "\(left)")
+        #expect(try await agent.end().code == 0)
+    }
+
+    /// Two points are too large for this broker, whatever is done.
+    @Test func whatIsSetAsideIsListedRetriedAndDropped() async throws {
+        let broker = try await MosquittoProcess.start(extra: ["max_packet_size 1024"])
+        let scene = try AgentScene(broker)
+        let drive = scene.file("drive.jsonl")
+        let lines = (0..<21).map { index in
+            let extra =
+                index == 7 || index == 11 ? ",\"extra\":{\"note\":\"\(String(repeating: "x", count: 2000))\"}" : ""
+            // The last one is an hour later: until then the agent stays.
+            let time = 1_700_000_000 + (index == 20 ? 3600 : Double(index) * 0.1)
+            let place = "[-8.5,\(52 + Double(index) * 1e-3)]"
+            return "{\"type\":\"Feature\",\"geometry\":{\"type\":\"Point\",\"coordinates\":\(place)},"
+                + "\"properties\":{\"time\":\(time)\(extra)}}"
+        }
+        try lines.joined(separator: "\n").write(toFile: drive, atomically: true, encoding: .utf8)
+        let agent = try await scene.start([
+            "--source", "jsonl:\(drive)", "--batch-window", "0.2", "--default-resolution", "HIGH/0/0",
+            "--sensor-resolution", "HIGH/0/0",
+        ])
+        try await scene.status { $0.quarantined == 2 }
+        let list = try await scene.done(["quarantine", "list"]).split(separator: "\n")
+        #expect(list.count == 2, "\(list)")
+        // Time, trackable, name.
+        let name = try #require(list.first).components(separatedBy: "  ")[2]
+        #expect(try await scene.done(["quarantine", "retry", name]) == "1 record back in line\n")
+        // It is refused again.
+        try await scene.status { $0.quarantined == 2 }
+        #expect(try await scene.done(["quarantine", "drop", "--yes", name]) == "1 record forgotten\n")
+        #expect(try await scene.status().quarantined == 1)
+        #expect(try await scene.done(["quarantine", "drop", "--yes"]) == "1 record forgotten\n")
+        #expect(try await scene.done(["quarantine", "list"]).isEmpty)
+        try await scene.status { $0.queue.points == 0 }
+        #expect(try await agent.end().code == 0)
+    }
+
+    @Test func theStatusSaysWhyTheBrokerRefuses() async throws {
+        let rules = FileManager.default.temporaryDirectory.appending(path: "gw-acl-\(UUID().uuidString.prefix(8))")
+            .path()
+        defer { try? FileManager.default.removeItem(atPath: rules) }
+        try "topic readwrite tracking/#\ntopic deny tracking/van-7\n".write(
+            toFile: rules, atomically: false, encoding: .utf8)
+        let scene = try AgentScene(await MosquittoProcess.start(extra: ["acl_file \(rules)"]))
+        let agent = try await scene.start(["--default-resolution", "HIGH/200/0"])
+        try await scene.status {
+            $0.trackables.first?.refusal?.contains("Not authorized") == true && $0.lastFix?.speed != nil
+        }
+        let text = try await scene.done(["status", "--units", "nautical"])
+        #expect(text.contains(" queued; refused: ") && text.contains(" kn, "), "\(text)")
+        _ = try await agent.end()
+    }
+
     // MARK: - Trips
 
     @Test func aTripLastsOverAKill() async throws {

@@ -25,10 +25,11 @@ final class AgentScene: Sendable {
     /// Starts an agent of van-7 and waits until it takes controls.
     func start(_ more: [String] = [], environment: [String: String] = [:]) async throws -> RunningProgram {
         let broker = more.contains("--broker") ? [] : ["--broker", self.broker.url]
+        let source = more.contains("--source") ? [] : ["--source", "simulate:"]
         let battery = more.contains("--battery") ? [] : ["--battery", "none"]
         let agent = try Programs.start(
             "godwit-agent",
-            ["run", "--trackable", "van-7", "--source", "simulate:", "--socket", self.socket] + broker + battery + more,
+            ["run", "--trackable", "van-7", "--socket", self.socket] + source + broker + battery + more,
             environment: ["XDG_STATE_HOME": self.file("state")].merging(environment) { $1 })
         let deadline = ContinuousClock.now + .seconds(20)
         while (try? await self.control(["status"]).code) != 0 {

@@ -45,9 +45,9 @@ import TrackingCore
         (["destination", "van-7", "none"], ["destination van-7 -"], ""),
         (["bind", "van-7"], ["bind van-7 refuse"], ""), (["bind", "van-7", "--flush"], ["bind van-7 send"], ""),
         (["bind", "van-7", "--force"], ["bind van-7 clear"], ""),
-        (["trip", "start", "taxi"], ["start taxi -"], "bicycle, under way, 10 min 0 s, 1.23 km\n"),
-        (["trip", "stop", "--trackable", "van-8"], ["stop van-8"], "bicycle, under way, 10 min 0 s, 1.23 km\n"),
-        (["trip", "status"], [], "van \"7\": bicycle, under way, 10 min 0 s, 1.23 km\nvan-8: no trip\n"),
+        (["trip", "start", "taxi"], ["start taxi -"], "bicycle, under way, 10 min 0 s, 1.2 km\n"),
+        (["trip", "stop", "--trackable", "van-8"], ["stop van-8"], "bicycle, under way, 10 min 0 s, 1.2 km\n"),
+        (["trip", "status"], [], "van \"7\": bicycle, under way, 10 min 0 s, 1.2 km\nvan-8: no trip\n"),
         (
             ["queue", "list", "--limit", "1"], ["queue 1"],
             "2023-11-14T22:13:20.000Z  van \"7\"  k3f9q2wz:1  point  14 B\n"

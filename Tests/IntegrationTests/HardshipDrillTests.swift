@@ -108,6 +108,48 @@ import TrackingTesting
         }
     }
 
+    /// On MQTT 3.1.1 a broker acknowledges what it forbids, and drops it: what a recorder must acknowledge waits.
+    @Test func aBrokerThatForbidsTheRecordingLaneAndSaysNothingGetsWhatARecorderMustAcknowledge() async throws {
+        try await self.withFolder { folder in
+            let broker = try await self.broker(denying: "tracking/+/history", folder)
+            try await DrillScene.play(on: broker, recorder: "keeper") { scene in
+                var connection = MQTTConfiguration(
+                    endpoints: [MQTTEndpoint(host: "127.0.0.1", port: broker.port)], client: try ClientID("box"))
+                connection.version = .v311
+                connection.firstWait = .milliseconds(20)
+                var configuration = PublisherConfiguration(
+                    client: connection.client, session: try #require(SessionID("mine")))
+                configuration.recording.batchSize = 20
+                configuration.recording.batchWindow = .milliseconds(200)
+                configuration.recording.recorders = [try ClientID("keeper")]
+                let publisher = AssetPublisher(
+                    configuration: configuration, transport: try MQTTTransport(configuration: connection))
+                publisher.track(Trackable(try TrackableID("van")))
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await publisher.run() }
+                    for index in 0..<200 {
+                        let place = try #require(Coordinate(latitude: 52 + Double(index) * 1e-4, longitude: -8.5))
+                        publisher.publish(Location(coordinate: place, time: UnixTime(1_700_000_000 + Double(index))))
+                    }
+                    try await Task.sleep(for: .seconds(3))
+                    #expect(scene.recorder.contents.batches.isEmpty)
+                    #expect(try await publisher.waiting(limit: 200).count > 100, "the broker was not believed")
+                    try self.deny(nil, in: folder.appending(path: "acl").path())
+                    broker.reload()
+                    let deadline = ContinuousClock.now + .seconds(90)
+                    while try await !publisher.waiting(limit: 1).isEmpty {
+                        try #require(ContinuousClock.now < deadline, "it waits still")
+                        try await Task.sleep(for: .milliseconds(100))
+                    }
+                    publisher.finish()
+                    try await group.waitForAll()
+                }
+                let stream = try #require(scene.recorder.contents.records.keys.first?.stream)
+                try await scene.everythingArrived(Set((1...200).map { TestRecorder.Name(stream: stream, seq: $0) }))
+            }
+        }
+    }
+
     @Test func aBrokerThatForbidsTheLiveLaneGetsEverythingOnceItAllowsIt() async throws {
         try await self.withFolder { folder in
             let broker = try await self.broker(denying: "tracking/van", folder)
@@ -130,33 +172,9 @@ import TrackingTesting
 
     // MARK: - The disk
 
-    /// A file system in memory of so many bytes.
-    private func withDisk(of bytes: Int, _ body: (URL) async throws -> Void) async throws {
-        try await self.withFolder { folder in
-            try await ChildProcess.run("/bin/mount", ["-t", "tmpfs", "-o", "size=\(bytes)", "tmpfs", folder.path()])
-            do { try await body(folder) } catch {
-                try? await ChildProcess.run("/bin/umount", ["-l", folder.path()])
-                throw error
-            }
-            try await ChildProcess.run("/bin/umount", ["-l", folder.path()])
-        }
-    }
-
-    /// Fills a disk to the last byte.
-    private func fill(_ disk: URL) throws {
-        let file = disk.appending(path: "filler").path()
-        let descriptor = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
-        try #require(descriptor >= 0)
-        defer { close(descriptor) }
-        for size in [1 << 16, 1] {
-            let bytes = [UInt8](repeating: 0, count: size)
-            while write(descriptor, bytes, size) > 0 {}
-        }
-    }
-
     @Test(.enabled(if: geteuid() == 0, "mounts a small file system: run it as root"))
     func aFullDiskHoldsUpNothingAndResumesByItself() async throws {
-        try await self.withDisk(of: 16 << 20) { disk in
+        try await SmallDisk.use(of: 16 << 20) { disk in
             let broker = try await MosquittoProcess.start()
             try await DrillScene.play(on: broker, recorder: "keeper") { scene in
                 // It waits for one recorder more than there are: nothing leaves the log.
@@ -165,7 +183,7 @@ import TrackingTesting
                     "box", source: "jsonl:\(try scene.drive(200_000))",
                     ["--speed", "100", "--acknowledge-by", "keeper", "--acknowledge-by", "absent"], spool: spool)
                 try await scene.wait(agent, logged: 20)
-                try self.fill(disk)
+                try SmallDisk.fill(disk)
                 try await agent.waitForLog("records were not logged", within: .seconds(90))
                 #expect(agent.errors.contains("disk is full"))
                 // Live positions go on.

@@ -115,7 +115,7 @@ final class Swarm: Sendable {
     private let sender: RunningProgram
 
     static func start(_ count: Int, on broker: MosquittoProcess) async throws -> Swarm {
-        // A line a second for each; `mosquitto_pub -l` takes one topic, so a shell of awk and a socket is avoided.
+        // One position a second of each. No client at hand publishes to many topics.
         let script = """
             import json, math, socket, struct, time
             def text(s): b = s.encode(); return struct.pack('>H', len(b)) + b
@@ -128,6 +128,11 @@ final class Swarm: Sendable {
             s = socket.create_connection(('127.0.0.1', \(broker.port)))
             s.sendall(packet(0x10, text('MQTT') + b'\\x04\\x02\\x00\\x00' + text('swarm')))
             s.recv(4)
+            live = {'session': 'swarm', 'connection': 0, 'lease': 90}
+            s.sendall(packet(0x30, text('tracking/_clients/swarm') + json.dumps(dict(live, status='online')).encode()))
+            for i in range(\(count)):
+                there = dict(live, type='PUBLISHER', since=1, stream='s%d' % i)
+                s.sendall(packet(0x30, text('tracking/t%d/publisher/swarm' % i) + json.dumps(there).encode()))
             seq = 0
             while True:
                 seq += 1

@@ -20,8 +20,8 @@ import TrackingCore
         try await browser.wait(for: "that it is wrong", until: "document.querySelector('#door-note').textContent")
         try await browser.script("document.querySelector('#token').value = ''; return true", as: Bool.self).isTrue()
         try await stage.signIn(browser)
-        try await browser.wait(for: "the van in the list", until: "document.querySelector('#list li.ONLINE')")
-        try await browser.click("#list li")
+        try await browser.wait(for: "the van in the list", until: "document.querySelector('#list .ONLINE')")
+        try await browser.click("#list [role=option]")
         try await browser.wait(for: "the panel", until: "!document.querySelector('#panel').hidden")
         // It moves: its place in the panel changes again and again.
         let place =
@@ -48,9 +48,9 @@ import TrackingCore
         let agent = try stage.agent("van-7")
         let browser = try await WebDriver.start()
         try await stage.signIn(browser)
-        try await browser.wait(for: "the van", until: "document.querySelector('#list li.ONLINE')")
+        try await browser.wait(for: "the van", until: "document.querySelector('#list .ONLINE')")
         try await browser.script(
-            "document.querySelector('#list li').dispatchEvent(new MouseEvent('dblclick', {bubbles: true})); return true",
+            "document.querySelector('#list [role=option]').dispatchEvent(new MouseEvent('dblclick', {bubbles: true})); return true",
             as: Bool.self
         ).isTrue()
         try await stage.resolution(1_000, tap)
@@ -71,8 +71,8 @@ import TrackingCore
         let agent = try stage.agent("van-7")
         let browser = try await WebDriver.start()
         try await stage.signIn(browser)
-        try await browser.wait(for: "the van", until: "document.querySelector('#list li.ONLINE')")
-        try await browser.click("#list li")
+        try await browser.wait(for: "the van", until: "document.querySelector('#list .ONLINE')")
+        try await browser.click("#list [role=option]")
         try await browser.click("#past")
         try await browser.wait(for: "the track", until: "!document.querySelector('#replay').hidden")
         let late = try await browser.script("return document.querySelector('#scrubbed').textContent", as: String.self)
@@ -107,7 +107,9 @@ import TrackingCore
         let browser = try await WebDriver.start(width: 420, height: 800)
         try await browser.open(link)
         try await browser.wait(for: "the van", until: "document.querySelector('#panel-name').textContent === 'van-7'")
-        #expect(try await browser.script("return document.querySelectorAll('#list li').length", as: Int.self) == 1)
+        #expect(
+            try await browser.script("return document.querySelectorAll('#list [role=option]').length", as: Int.self)
+                == 1)
         try await stage.keep(try await browser.screenshot(), "share")
         try await browser.wait(for: "the end", until: "!document.querySelector('#notice').hidden")
         let lasted = ContinuousClock.now - made
@@ -126,7 +128,8 @@ import TrackingCore
             "const start = performance.now(); let n = 0; return new Promise(done => { const step = () => { n += 1; performance.now() - start < 2000 ? requestAnimationFrame(step) : done(n); }; step(); })"
         let empty = try await browser.script(frames, as: Int.self)
         let swarm = try await Swarm.start(1_000, on: stage.broker)
-        try await browser.wait(for: "all of them", until: "document.querySelectorAll('#list li').length >= 1000")
+        try await browser.wait(
+            for: "all of them", until: "Number(document.querySelector('#count').textContent) >= 1000")
         try await Task.sleep(for: .seconds(1))
         let painted = try await browser.script(
             "const n = godwitFrames; return new Promise(done => setTimeout(() => done(godwitFrames - n), 2000))",

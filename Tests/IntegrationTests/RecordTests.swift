@@ -11,91 +11,8 @@ import TrackingStore
 @Suite(.serialized, .timeLimit(.minutes(60))) struct RecordTests {
     private static let kills = Int(ProcessInfo.processInfo.environment["GODWIT_DRILL_KILLS"] ?? "") ?? 9
 
-    /// A broker, a folder that is gone with the test, and what runs there.
-    private final class Stage: Sendable {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-record-\(UUID().uuidString)")
-        let broker: MosquittoProcess
-        var database: String { self.folder.appending(path: "history.sqlite").path() }
-        let van = try! TrackableID("van")
-
-        init(extra: [String] = []) async throws {
-            try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
-            self.broker = try await MosquittoProcess.start(extra: ["max_inflight_messages 500"] + extra)
-        }
-
-        deinit { try? FileManager.default.removeItem(at: self.folder) }
-
-        func recorder(_ more: [String] = []) throws -> RunningProgram {
-            try Programs.start(
-                "godwit",
-                [
-                    "record", "--broker", self.broker.url, "--name", "keeper", "--store", "sqlite:\(self.database)",
-                    "--log-level", "info",
-                ] + more)
-        }
-
-        func agent(fixes: Int, speed: String, _ more: [String] = []) throws -> RunningProgram {
-            let drive = self.folder.appending(path: "drive.jsonl")
-            if !FileManager.default.fileExists(atPath: drive.path()) {
-                let lines = (0..<fixes).map { index in
-                    let (latitude, longitude) = (52.0 + Double(index) * 1e-4, -8.5 + Double(index % 7) * 1e-5)
-                    return
-                        "{\"type\":\"Feature\",\"geometry\":{\"type\":\"Point\",\"coordinates\":[\(longitude),\(latitude)]},"
-                        + "\"properties\":{\"time\":\(1_700_000_000 + Double(index) * 0.25)}}"
-                }
-                try lines.joined(separator: "\n").write(to: drive, atomically: true, encoding: .utf8)
-            }
-            return try Programs.start(
-                "godwit-agent",
-                [
-                    "run", "--trackable", "van", "--broker", self.broker.url, "--client-id", "box", "--battery", "none",
-                    "--source", "jsonl:\(drive.path())", "--speed", speed,
-                    "--spool", self.folder.appending(path: "spool.sqlite").path(), "--log-level", "trace",
-                    "--default-resolution", "HIGH/1000/0", "--sensor-resolution", "HIGH/0/0",
-                    "--batch-size", "50", "--batch-window", "0.2",
-                ] + (more.contains("--acknowledge-by") ? [] : ["--acknowledge-by", "keeper"]) + more)
-        }
-
-        /// The names of the points that are stored.
-        func stored() async throws -> Set<TestRecorder.Name> {
-            let store = try SQLiteHistoryStore(path: self.database)
-            var names: [TestRecorder.Name] = []
-            var next: PointName?
-            repeat {
-                let page = try await store.points(PointQuery(self.van), after: next, limit: 10_000)
-                names += page.points.compactMap { point in
-                    guard let stream = point.location.stream, let seq = point.location.seq else { return nil }
-                    return TestRecorder.Name(stream: stream, seq: seq)
-                }
-                next = page.next
-            } while next != nil
-            try await store.close()
-            #expect(Set(names).count == names.count, "a point is stored twice")
-            return Set(names)
-        }
-
-        func waitUntilStored(_ names: Set<TestRecorder.Name>, within limit: Duration = .seconds(60)) async throws {
-            let deadline = ContinuousClock.now + limit
-            while true {
-                let missing = names.subtracting(try await self.stored())
-                if missing.isEmpty { return }
-                guard ContinuousClock.now < deadline else {
-                    throw TestSupportError("not stored: \(missing.sorted().prefix(20)), \(missing.count) in all")
-                }
-                try await Task.sleep(for: .milliseconds(200))
-            }
-        }
-
-        func report() async throws -> VerifyReport {
-            let store = try SQLiteHistoryStore(path: self.database)
-            let report = try await store.verify(self.van)
-            try await store.close()
-            return try #require(report)
-        }
-    }
-
     @Test func aDriveIsStoredOnceAndLeavesTheDevice() async throws {
-        let stage = try await Stage()
+        let stage = try await RecordStage()
         let recorder = try stage.recorder()
         try await recorder.waitForLog("taking in")
         let agent = try stage.agent(fixes: 2_000, speed: "1000")
@@ -115,7 +32,7 @@ import TrackingStore
     }
 
     @Test func nothingAcceptedIsMissingWhoeverIsKilled() async throws {
-        let stage = try await Stage()
+        let stage = try await RecordStage()
         var recorder = try stage.recorder()
         try await recorder.waitForLog("taking in")
         var written: Set<TestRecorder.Name> = []
@@ -154,7 +71,7 @@ import TrackingStore
 
     /// Messages of a publisher that knows nothing of us: the broker's own acknowledgement has to wait for the commit.
     @Test func aStrangersPositionsAreStoredOnceThoughTheRecorderIsKilled() async throws {
-        let stage = try await Stage()
+        let stage = try await RecordStage()
         var recorder = try stage.recorder()
         try await recorder.waitForLog("taking in")
         let count = 3_000
@@ -200,7 +117,7 @@ import TrackingStore
     }
 
     @Test func whatCannotBeReadIsSetAsideAndTheRestGoesOn() async throws {
-        let stage = try await Stage()
+        let stage = try await RecordStage()
         let recorder = try stage.recorder()
         try await recorder.waitForLog("taking in")
         let bad = [
@@ -227,7 +144,7 @@ import TrackingStore
     }
 
     @Test func aStoreThatIsAwayIsWaitedFor() async throws {
-        let stage = try await Stage()
+        let stage = try await RecordStage()
         let recorder = try stage.recorder()
         try await recorder.waitForLog("taking in")
         let first = try stage.agent(fixes: 400, speed: "20")
@@ -248,7 +165,7 @@ import TrackingStore
     }
 
     @Test func recordersShareTheWorkAndAPostgres() async throws {
-        let stage = try await Stage()
+        let stage = try await RecordStage()
         let server = try await PostgresServer.shared()
         let address = try await server.makeDatabase()
         func recorder(_ name: String) throws -> RunningProgram {
@@ -288,9 +205,132 @@ import TrackingStore
         }
     }
 
+    /// What is too old goes at the start, is not stored again when it comes again, and is not missing.
+    @Test func whatIsTooOldGoesByTheRuleOfItsTrackable() async throws {
+        let stage = try await RecordStage()
+        var recorder = try stage.recorder()
+        try await recorder.waitForLog("taking in")
+        let agent = try stage.agent(fixes: 50, speed: "1000")
+        #expect(try await agent.result(within: .seconds(60)).code == 0, "\(agent.errors.suffix(2000))")
+        try await stage.waitUntilStored(agent.loggedRecords)
+        let old = """
+            {"location":{"type":"Feature","geometry":{"type":"Point","coordinates":[-8.5,52.5]},"properties":\
+            {"time":1700000000,"stream":"s1","seq":1}},"skippedLocations":[],"type":"ACTUAL"}
+            """
+        for id in ["bus", "tram"] { try await MosquittoTool.publish(old, to: "tracking/\(id)", on: stage.broker) }
+        let (bus, tram) = (try TrackableID("bus"), try TrackableID("tram"))
+        func points(_ id: TrackableID) async throws -> Int? {
+            try await stage.withStore { try await $0.verify(id)?.points }
+        }
+        func wait(_ id: TrackableID, for count: Int) async throws {
+            let deadline = ContinuousClock.now + .seconds(20)
+            while try await points(id) != count, ContinuousClock.now < deadline {
+                try await Task.sleep(for: .milliseconds(50))
+            }
+            #expect(try await points(id) == count, "\(id)")
+        }
+        try await wait(tram, for: 1)
+        try await stage.end(recorder)
+
+        recorder = try stage.recorder(["--keep", "30d", "--keep", "bus=36500d", "--keep", "tram=45s"])
+        try await recorder.waitForLog("taking in")
+        for (id, count) in [(stage.van, 0), (tram, 0), (bus, 1)] { try await wait(id, for: count) }
+        for id in ["van", "bus", "tram"] {
+            let verified = try await Programs.run("godwit", ["verify", id, "--store", stage.address])
+            #expect(verified.code == 0 && verified.output.hasSuffix("complete\n"), "\(verified.output)")
+        }
+        let history = try await Programs.run("godwit", ["history", "van", "--store", stage.address])
+        #expect(history.code == 0 && history.output.isEmpty, "\(history.output)")
+        // The same again is known, though it is gone; what follows is new, and too old as well.
+        try await MosquittoTool.publish(old, to: "tracking/tram", on: stage.broker)
+        let fresh = old.replacing("1700000000", with: "\(Int(Date().timeIntervalSince1970))")
+            .replacing("\"seq\":1", with: "\"seq\":2")
+        try await MosquittoTool.publish(fresh, to: "tracking/tram", on: stage.broker)
+        try await wait(tram, for: 1)
+        try await stage.end(recorder)
+    }
+
+    /// A broker that forgot the recorder's session: something may be missing that no number tells of.
+    @Test func aSessionThatTheBrokerForgotIsShown() async throws {
+        let stage = try await RecordStage()
+        let recorder = try stage.recorder()
+        try await recorder.waitForLog("taking in")
+        let agent = try stage.agent(fixes: 20, speed: "1000")
+        #expect(try await agent.result(within: .seconds(60)).code == 0, "\(agent.errors.suffix(2000))")
+        try await stage.waitUntilStored(agent.loggedRecords)
+        #expect(try await !stage.verify().output.contains("possible gap"))
+        // It keeps nothing on disk.
+        try await stage.broker.restart()
+        try await recorder.waitForLog("the broker kept no session for this recorder")
+        let deadline = ContinuousClock.now + .seconds(20)
+        while try await stage.report().possibleGaps.isEmpty, ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        let verified = try await stage.verify()
+        #expect(verified.code == 0 && verified.output.contains("\npossible gap before "), "\(verified.output)")
+        let json = try await Programs.run("godwit", ["verify", "van", "--store", stage.address, "--format", "json"])
+        #expect(json.output.contains("\"possibleGaps\":[1"), "\(json.output)")
+        try await stage.end(recorder)
+    }
+
+    /// Two drives that were recorded, one that is under way, and a recorder at work: each point once, by time, with no hole.
+    @Test func aWatcherGetsTheHistoryAndThenWhatIsLive() async throws {
+        let stage = try await RecordStage()
+        let recorder = try stage.recorder()
+        try await recorder.waitForLog("taking in")
+        let agents = try ["van", "bus"].map { id in
+            try Programs.start(
+                "godwit-agent",
+                [
+                    "run", "--trackable", id, "--client-id", "box-\(id)", "--broker", stage.broker.url, "--source",
+                    "simulate:", "--speed", "10", "--battery", "none", "--default-resolution", "HIGH/300/0",
+                    "--batch-window", "1", "--acknowledge-by", "keeper", "--spool", "memory",
+                ])
+        }
+        let bus = try TrackableID("bus")
+        func recorded() async throws -> Int {
+            try await stage.withStore { store in
+                let van = try await store.verify(stage.van)?.points ?? 0
+                return min(van, try await store.verify(bus)?.points ?? 0)
+            }
+        }
+        let deadline = ContinuousClock.now + .seconds(30)
+        while try await recorded() < 8, ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(100)) }
+        let watch = try Programs.start(
+            "godwit",
+            [
+                "watch", "van", "bus", "--broker", stage.broker.url, "--format", "csv", "--skipped", "--since", "10m",
+                "--store", stage.address,
+            ])
+        try await watch.wait(within: .seconds(30)) { $0.split(separator: "\n").count > 80 }
+        watch.terminate()
+        let result = try await watch.result(within: .seconds(20))
+        #expect(result.code == 0, "\(result.errors)")
+        let rows = result.lines.map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
+        let header = try #require(rows.first)
+        let (id, time) = (try #require(header.firstIndex(of: "trackable")), try #require(header.firstIndex(of: "time")))
+        let (seq, event) = (try #require(header.firstIndex(of: "seq")), try #require(header.firstIndex(of: "event")))
+        let points = rows.dropFirst().filter { $0[event] == "location" && !$0[seq].isEmpty }
+        for name in ["van", "bus"] {
+            let seqs = points.filter { $0[id] == name }.compactMap { UInt64($0[seq]) }.sorted()
+            #expect(seqs.first == 1 && seqs.count > 10 && Set(seqs).count == seqs.count, "none twice: \(seqs)")
+            #expect(zip(seqs, seqs.dropFirst()).allSatisfy { $1 == $0 + 1 }, "none is missing: \(seqs)")
+        }
+        // What was recorded: both, by time.
+        let first = points.prefix(14)
+        #expect(Set(first.map { $0[id] }).count == 2)
+        #expect(first.map { $0[time] } == first.map { $0[time] }.sorted())
+        for agent in agents { agent.terminate() }
+        for agent in agents { _ = try await agent.result(within: .seconds(20)) }
+        try await stage.end(recorder)
+    }
+
     @Test func wrongUsageAndAnUnusableHistoryAreToldByTheirCodes() async throws {
-        let stage = try await Stage()
-        for arguments in [["--receive-maximum", "0"], ["--keep", "ninety"], ["--name", "a b"], ["--share", "team"]] {
+        let stage = try await RecordStage()
+        for arguments in [
+            ["--receive-maximum", "0"], ["--keep", "ninety"], ["--keep", "1d", "--keep", "2d"], ["--name", "a b"],
+            ["--share", "team"],
+        ] {
             let result = try await stage.recorder(arguments).result(within: .seconds(20))
             #expect(result.code == 64, "\(arguments): \(result.errors)")
         }
@@ -304,28 +344,5 @@ import TrackingStore
                 "--store", "sqlite:\(stage.folder.path())/other.sqlite",
             ])
         #expect(try await nobody.result(within: .seconds(20)).code == 69)
-    }
-}
-
-/// Mosquitto's own clients, as other people's programs are.
-enum MosquittoTool {
-    static func publish(_ text: String, to topic: String, on broker: MosquittoProcess) async throws {
-        let file = FileManager.default.temporaryDirectory.appending(path: "godwit-payload-\(UUID().uuidString)")
-        try text.write(to: file, atomically: true, encoding: .utf8)
-        defer { try? FileManager.default.removeItem(at: file) }
-        try await ChildProcess.run(
-            "/usr/bin/env", ["mosquitto_pub", "-p", "\(broker.port)", "-q", "1", "-t", topic, "-f", file.path()])
-    }
-
-    /// What stands on a topic; empty when nothing does.
-    static func retained(_ topic: String, on broker: MosquittoProcess) async throws -> String {
-        let file = FileManager.default.temporaryDirectory.appending(path: "godwit-retained-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: file) }
-        let child = try ChildProcess(
-            "/usr/bin/env",
-            ["mosquitto_sub", "-p", "\(broker.port)", "-t", topic, "-C", "1", "-W", "2", "--retained-only"],
-            output: file.path())
-        _ = try await child.waitForEnd(within: .seconds(20))
-        return (try? String(contentsOf: file, encoding: .utf8)) ?? ""
     }
 }

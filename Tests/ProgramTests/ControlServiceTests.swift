@@ -41,6 +41,22 @@ import TrackingCore
         }
     }
 
+    /// How things stand has to be read off the log, which may take its time: that is no sign of death.
+    @Test func lifeIsNotReadOffTheLog() async throws {
+        defer { try? FileManager.default.removeItem(at: self.folder) }
+        let manager = try NotifySocket(isAbstract: true)
+        let options = try ControlOptions.parse(["--socket", self.file("agent.sock")])
+        let agent = FakeAgent()
+        let environment = ["NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "50000"]
+        let service = ControlService(agent, options: options, environment: environment)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await service.run() }
+            while try await manager.next() != "WATCHDOG=1" {}
+            #expect(agent.called.contains("respond"))
+            group.cancelAll()
+        }
+    }
+
     @Test func aSocketThatIsNamedAndCannotBeUsedEndsTheAgent() async throws {
         defer { try? FileManager.default.removeItem(at: self.folder) }
         try Data().write(to: URL(filePath: self.file("agent.sock")))

@@ -15,6 +15,18 @@ import TrackingStore
         return point
     }
 
+    // MARK: - How long is kept
+
+    @Test func aRuleIsOfEverythingOrOfOneTrackable() throws {
+        let all = try #require(KeepRule(argument: "90d"))
+        #expect(all.trackable == nil && all.time == .seconds(90 * 86_400))
+        let one = try #require(KeepRule(argument: "van=7=12h"))
+        #expect(one.trackable == (try TrackableID("van=7")) && one.time == .seconds(12 * 3600))
+        for wrong in ["", "d", "0d", "-1h", "7", "van-7=", "=30d", "van-7=ninety", "1e300d"] {
+            #expect(KeepRule(argument: wrong) == nil, "\(wrong)")
+        }
+    }
+
     // MARK: - Where points are missing
 
     private func interruptions(_ seqs: [UInt64?], _ stored: [ClosedRange<UInt64>]?) throws -> [Int] {

@@ -84,7 +84,7 @@ import Testing
     static let record = Self.rows(
         Self.broker + [
             ("store", "postgres://me@db.example.org/tracks"), ("name", "keeper"), ("intake-user", "keeper-in"),
-            ("intake-cert", "/etc/in.crt"), ("intake-key", "/etc/in.key"), ("share", "team"), ("keep", "90d"),
+            ("intake-cert", "/etc/in.crt"), ("intake-key", "/etc/in.key"), ("share", "team"), ("keep", "van-7=30d"),
             ("receive-maximum", "100"), ("listen", "127.0.0.1:0"),
         ])
 

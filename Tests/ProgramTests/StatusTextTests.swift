@@ -9,7 +9,7 @@ import TrackingCore
 @Suite struct StatusTextTests {
     @Test func everyValueHasALine() {
         #expect(
-            StatusText(Samples.status).lines == [
+            StatusText(Samples.status, units: .metric).lines == [
                 "agent         on",
                 "connection    not connected to mqtt://127.0.0.1:1883, for 19675 d 22 h: refused",
                 "mode          BALANCED",
@@ -19,18 +19,33 @@ import TrackingCore
                 "quarantined   1",
                 "last attempt  10 s ago",
                 "acknowledged  20 s ago",
-                "last fix      52.100000,-8.200000, accuracy 3 m, altitude 20 m, 4.5 m/s, 5 s ago",
+                "last fix      52.100000,-8.200000, accuracy 3 m, altitude 20 m, 16.2 km/h, 5 s ago",
                 "battery       83 %",
-                "trip          bicycle, under way, 10 min 0 s, 1.23 km",
+                "trip          bicycle, under way, 10 min 0 s, 1.2 km",
                 "van \"7\"       ONLINE; HIGH/1000/2.5 (near, 2 watching); to 52.50000,-8.25000; 3 points queued",
                 "van-8         OFFLINE; 0 points queued",
             ])
     }
 
+    @Test func figuresAreInTheUnitsThatAreAskedFor() {
+        let lines = StatusText(Samples.status, units: .imperial).lines
+        #expect(lines.contains { $0.contains("accuracy 10 ft, altitude 66 ft, 10.1 mph") }, "\(lines)")
+        #expect(lines.contains { $0.hasPrefix("trip") && $0.hasSuffix("4050 ft") }, "\(lines)")
+    }
+
+    @Test func whyTheBrokerRefusesIsSaid() throws {
+        var status = Samples.status
+        status.trackables[1].refusal = "refused the message: Not authorized (0x87)"
+        let heard = try AgentStatus(members: status.members)
+        #expect(
+            StatusText(heard, units: .metric).lines.last
+                == "van-8         OFFLINE; 0 points queued; refused: refused the message: Not authorized (0x87)")
+    }
+
     @Test func whatIsNotKnownIsSaidSo() {
         let status = AgentStatus(
             time: UnixTime(1), isOn: false, connection: .init(isUp: true, broker: "mqtt://h:1"), mode: .custom)
-        let lines = StatusText(status).lines
+        let lines = StatusText(status, units: .metric).lines
         #expect(lines.contains("agent         off"))
         #expect(lines.contains("receiver      not asked"))
         #expect(lines.contains("acknowledged  never"))
@@ -43,7 +58,7 @@ import TrackingCore
         var status = Samples.status
         status.connection.reason = "\u{1B}[2J\r\n"
         status.trackables[0].trip?.mode = "\u{1B}]0;x\u{7}"
-        for line in StatusText(status).lines {
+        for line in StatusText(status, units: .metric).lines {
             #expect(line.unicodeScalars.allSatisfy { $0.value >= 32 && $0.value != 127 }, "\(line.debugDescription)")
         }
     }
@@ -60,7 +75,7 @@ import TrackingCore
     }
 
     @Test func theKeysMeanWhatTheFooterSays() {
-        var view = StatusView()
+        var view = StatusView(units: .metric)
         #expect(view.lines(width: 80).first == "asking the agent")
         view.heard(Samples.status)
         #expect(view.lines(width: 80).last == "o off, s send now, t end trip, q quit")

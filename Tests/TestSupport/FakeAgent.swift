@@ -21,6 +21,7 @@ package final class FakeAgent: AgentControl {
     }
 
     package func status() async -> AgentStatus { Samples.status }
+    package func respond() async { try? self.note("respond") }
     package func setOn(_ isOn: Bool) async throws(CommandFailure) { try self.note("on \(isOn)") }
 
     package func sendNow() async throws(CommandFailure) -> Int {

@@ -1,5 +1,6 @@
 import Foundation
 import TrackingCore
+import TrackingPublisher
 
 @testable import TrackingGateway
 
@@ -18,8 +19,8 @@ extension PhoneBatch {
     }
     var events: [(kind: String, detail: [String: JSONValue], time: Double, location: Location?)] {
         self.records.compactMap {
-            guard case .event(let happening, let time, let location) = $0.content else { return nil }
-            return (happening.kind.rawValue, happening.detail, time.seconds, location)
+            guard case .event(let event) = $0.content else { return nil }
+            return (event.kind.rawValue, event.detail, event.time.seconds, event.location)
         }
     }
     var trips: [Trip] { self.records.compactMap { if case .trip(let trip) = $0.content { trip } else { nil } } }

@@ -1,5 +1,6 @@
 import Testing
 import TrackingCore
+import TrackingPublisher
 
 @testable import TrackingGateway
 

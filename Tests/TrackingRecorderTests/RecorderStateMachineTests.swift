@@ -124,6 +124,50 @@ import TrackingCore
         #expect(Talk.released(actions) == 1)
     }
 
+    /// Three of the same, then halves: the fourth of four points is found with five more, and set aside alone.
+    @Test func aRecordThatTheStoreRefusesIsFoundAndSetAside() throws {
+        var talk = try Talk(window: 4)
+        talk.goOnline()
+        for seq in 1...4 { _ = talk.receivePoint(seq) }
+        let error = TrackingError(.storeRefused, "the fourth is poison")
+        for wait in [250, 500] {
+            #expect(talk.happened(.storeFailed(error)) == [.tell(.storeAway(error, retry: .milliseconds(wait)))])
+            #expect(Talk.stored(talk.wait(wait)) == 4, "the same again")
+        }
+        var actions = talk.happened(.storeFailed(error))
+        #expect(actions.contains(.tell(.storeRefuses(error))))
+        #expect(Talk.stored(actions) == 2, "the first half")
+        actions = talk.happened(.stored(self.ack(2)))
+        #expect(Talk.released(actions) == nil && Talk.stored(actions) == 2, "the second")
+        actions = talk.happened(.storeFailed(error))
+        #expect(Talk.stored(actions) == 1, "its first half")
+        actions = talk.happened(.stored(self.ack(3)))
+        #expect(Talk.stored(actions) == 1)
+        actions = talk.happened(.storeFailed(error))
+        guard case .store(let last)? = actions.first else { Issue.record("nothing is stored"); return }
+        #expect(last.recordings.isEmpty && last.refused.map(\.seq) == [4])
+        #expect(last.refused.first?.reason == "the fourth is poison")
+        #expect(last.refused.first?.topic == "tracking/van")
+        actions = talk.happened(.stored(self.ack(4)))
+        #expect(Talk.released(actions) == 4, "all of it is handled")
+    }
+
+    @Test func aStoreThatIsAwayWhileARecordIsLookedForIsWaitedFor() throws {
+        var talk = try Talk(window: 2)
+        talk.goOnline()
+        for seq in 1...2 { _ = talk.receivePoint(seq) }
+        let (refused, away) = (TrackingError(.storeRefused, "poison"), TrackingError(.storeFailed, "gone"))
+        for wait in [250, 500] {
+            _ = talk.happened(.storeFailed(refused))
+            _ = talk.wait(wait)
+        }
+        #expect(Talk.stored(talk.happened(.storeFailed(refused))) == 1)
+        #expect(talk.happened(.storeFailed(away)) == [.tell(.storeAway(away, retry: .seconds(1)))])
+        #expect(Talk.stored(talk.wait(1000)) == 1, "the same half again")
+        #expect(Talk.stored(talk.happened(.stored(self.ack(1)))) == 1)
+        #expect(Talk.released(talk.happened(.stored(self.ack(2)))) == 2)
+    }
+
     @Test func aBatchIsAnsweredAtOnceAndALivePositionALittleLater() throws {
         var talk = try Talk(window: 1)
         talk.goOnline()

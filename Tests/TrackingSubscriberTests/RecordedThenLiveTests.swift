@@ -84,6 +84,29 @@ import TrackingCore
         #expect(ContinuousClock.now - start >= .milliseconds(300))
     }
 
+    /// The bus is known at the odd seconds, the van at the even ones, and the tram not at all.
+    @Test func severalTrackablesComeByTime() async throws {
+        let ids = try ["van", "tram", "bus"].map { try TrackableID($0) }
+        let points = try (1...9).map { try self.point($0) }
+        let (live, continuation) = AsyncStream.makeStream(of: SubscriberEvent.self)
+        continuation.finish()
+        let events = RecordedThenLive(live: live, since: UnixTime(0), of: ids) { id, _, after in
+            let own = points.filter { id != ids[1] && ($0.seq ?? 0) % 2 == (id == ids[0] ? 0 : 1) }
+            let rest = own.filter { point in after.map { point.time > $0.time } ?? true }
+            let next = rest.count > 2 ? PointName(time: rest[1].time, stream: 1, seq: 0) : nil
+            return (Array(rest.prefix(2)), next)
+        }
+        var told: [UInt64] = []
+        for try await event in events {
+            if case .location(let id, let received) = event {
+                let seq = try #require(received.update.location.seq)
+                #expect(id == (seq % 2 == 0 ? ids[0] : ids[2]))
+                told.append(seq)
+            }
+        }
+        #expect(told == Array(1...9))
+    }
+
     @Test func whatCannotBeReadIsAnError() async throws {
         let live = [try self.live(self.point(1))]
         await #expect(throws: TrackingError(.storeFailed, "gone")) {

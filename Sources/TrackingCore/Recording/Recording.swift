@@ -92,6 +92,11 @@ public struct RefusedMessage: Hashable, Sendable {
     /// So much of a topic is kept.
     public static let maximumTopicBytes = 1024
 
+    /// A recorder was away, and the broker kept no session for it: what came meanwhile may be missing. It is noted as a message on
+    /// the root of the topics, with this reason.
+    public static let possibleGapReason =
+        "the broker kept no session for this recorder: what came while it was away may be missing"
+
     /// Makes a message to be set aside; a longer payload or topic is cut.
     public init(
         topic: String, receivedAt: UnixTime, trackable: TrackableID? = nil, stream: StreamID? = nil, seq: UInt64? = nil,

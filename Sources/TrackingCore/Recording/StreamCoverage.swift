@@ -85,8 +85,10 @@ public struct StreamCoverage: Hashable, Sendable {
     /// Numbers were declared missing; what counts more stays.
     public mutating func declare(_ seqs: ClosedRange<UInt64>, _ mark: Mark) {
         if let only = self.mark(of: seqs), only <= mark { return }
-        var declared = SeqSet(CollectionOfOne(seqs))
-        for other in Mark.allCases where other < mark { declared.subtract(self[other]) }
+        // Only what overlaps is looked at: a message may declare thousands of ranges, and a stream have more.
+        var free = [seqs]
+        for other in Mark.allCases where other < mark { free = free.flatMap { self[other].gaps(in: $0) } }
+        let declared = SeqSet(free)
         self.sets[mark.rawValue].formUnion(declared)
         for other in Mark.allCases where other > mark { self.sets[other.rawValue].subtract(declared) }
         self.advance()

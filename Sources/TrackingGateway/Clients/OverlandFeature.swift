@@ -1,10 +1,11 @@
 import TrackingCore
 import TrackingHistory
+import TrackingPublisher
 
 /// Reads one Feature of an Overland batch: a point, a visit, an action, or the record of a trip.
 enum OverlandFeature {
     /// The records that a Feature is.
-    static func records(_ feature: JSONValue) throws(BadPiece) -> [PhoneRecord] {
+    static func records(_ feature: JSONValue) throws(BadPiece) -> [RecordDraft] {
         guard feature.object != nil else { throw BadPiece("it is not a JSON object") }
         guard let properties = feature["properties"]?.object else { throw BadPiece("it has no properties") }
         if properties["type"]?.text == "trip" { return try OverlandTrip.ended(properties) }
@@ -16,9 +17,9 @@ enum OverlandFeature {
             return [Self.event(action, properties, at: time, geometry)]
         }
         guard geometry?.object != nil, !Self.saysNoPlace(properties) else {
-            return [PhoneRecord(Happening(.noPosition, Self.detail(properties)), at: time)]
+            return [RecordDraft(Happening(.noPosition, Self.detail(properties)), at: time)]
         }
-        return [PhoneRecord(point: try Self.point(properties, geometry))]
+        return [RecordDraft(point: try Self.point(properties, geometry))]
     }
 
     /// A Feature that stands for a place within a trip.
@@ -102,7 +103,7 @@ enum OverlandFeature {
 
     private static func event(
         _ action: String, _ properties: [String: JSONValue], at time: UnixTime, _ geometry: JSONValue?
-    ) -> PhoneRecord {
+    ) -> RecordDraft {
         var detail = Self.detail(properties)
         for (name, ours) in [("arrival_date", "arrival"), ("departure_date", "departure")] {
             guard let date = detail.removeValue(forKey: name).flatMap(PointDraft.time) else { continue }
@@ -116,7 +117,7 @@ enum OverlandFeature {
             place = Location(coordinate: coordinate, time: time)
             place?.accuracyHorizontal = detail.removeValue(forKey: "horizontal_accuracy")?.lenientNumber
         }
-        return PhoneRecord(Happening(Self.kind(of: action), detail), at: time, location: place)
+        return RecordDraft(Happening(Self.kind(of: action), detail), at: time, location: place)
     }
 
     private static func kind(of action: String) -> TrackingEvent.Kind {

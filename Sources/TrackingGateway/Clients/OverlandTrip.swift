@@ -1,27 +1,28 @@
 import TrackingCore
 import TrackingHistory
+import TrackingPublisher
 
 /// Reads what Overland says of trips: the one under way beside each batch, and the record of one that ended.
 ///
 /// A trip is named as its points name it (`trip_id`): by the text of its start.
 enum OverlandTrip {
     /// The trip under way: that it began, and how far it has come.
-    static func underWay(_ value: JSONValue) throws(BadPiece) -> [PhoneRecord] {
+    static func underWay(_ value: JSONValue) throws(BadPiece) -> [RecordDraft] {
         // The fork for Android sends the object as text, with latitude before longitude.
         let isText = value.text != nil
         let object = isText ? value.text.flatMap { try? JSONValue(json: $0.utf8) }?.object : value.object
         guard let object else { throw BadPiece("the trip is not a JSON object") }
         var trip = try Self.trip(object, isSwapped: isText)
         let began = TripStateMachine.Change.started(trip).happening.map {
-            PhoneRecord($0, at: trip.start, location: trip.startLocation)
+            RecordDraft($0, at: trip.start, location: trip.startLocation)
         }
         trip.lastLocation = OverlandFeature.place(object["current_location"], isSwapped: isText)
         trip.duration = max(0, (trip.lastLocation?.time ?? trip.start).since(trip.start) / .seconds(1))
-        return [began, PhoneRecord(trip: try Self.checked(trip))].compactMap { $0 }
+        return [began, RecordDraft(trip: try Self.checked(trip))].compactMap { $0 }
     }
 
     /// The record of a trip that ended: that it ended, and its last version.
-    static func ended(_ properties: [String: JSONValue]) throws(BadPiece) -> [PhoneRecord] {
+    static func ended(_ properties: [String: JSONValue]) throws(BadPiece) -> [RecordDraft] {
         var trip = try Self.trip(properties, isSwapped: false)
         guard let end = (properties["end"] ?? properties["timestamp"]).flatMap(PointDraft.time) else {
             throw BadPiece("the trip has no end that can be read")
@@ -37,9 +38,9 @@ enum OverlandTrip {
         let rest = OverlandFeature.detail(properties).filter { !Self.said.contains($0.key) }
         let ended = TripStateMachine.Change.ended(trip).happening.map {
             let detail = $0.detail.merging(rest) { ours, _ in ours }
-            return PhoneRecord(Happening($0.kind, detail), at: end, location: trip.lastLocation)
+            return RecordDraft(Happening($0.kind, detail), at: end, location: trip.lastLocation)
         }
-        return [ended, PhoneRecord(trip: trip)].compactMap { $0 }
+        return [ended, RecordDraft(trip: trip)].compactMap { $0 }
     }
 
     /// The members that a version of a trip says itself.
@@ -54,7 +55,7 @@ enum OverlandTrip {
         }
         let id = said.text.flatMap { (1...64).contains($0.utf8.count) ? $0 : nil } ?? ISO8601.text(start)
         let mode = (object["mode"]?.text).flatMap { try? TripMode($0) }?.rawValue ?? "unknown"
-        var trip = Trip(id: id, mode: mode, start: start, stream: PhoneRecord.unnamed, seq: 1)
+        var trip = Trip(id: id, mode: mode, start: start, stream: RecordDraft.unnamed, seq: 1)
         trip.startLocation = OverlandFeature.place(object["start_location"], isSwapped: isSwapped)
         trip.distance = Self.amount(object["distance"]) ?? 0
         return trip

@@ -1,5 +1,6 @@
 import TrackingCore
 import TrackingHistory
+import TrackingPublisher
 
 /// Reads one message of OwnTracks.
 struct OwnTracksMessage {
@@ -8,7 +9,7 @@ struct OwnTracksMessage {
     let countsFrom2001: Bool
 
     /// The records that a message is; none where it says nothing about the trackable.
-    func records(_ message: JSONValue) throws(BadPiece) -> [PhoneRecord] {
+    func records(_ message: JSONValue) throws(BadPiece) -> [RecordDraft] {
         guard let members = message.object else { throw BadPiece("it is not a JSON object") }
         guard let type = members["_type"]?.text else { throw BadPiece("it has no _type") }
         switch type {
@@ -43,7 +44,7 @@ struct OwnTracksMessage {
 
     // MARK: Points
 
-    private func location(_ members: [String: JSONValue]) throws(BadPiece) -> PhoneRecord {
+    private func location(_ members: [String: JSONValue]) throws(BadPiece) -> RecordDraft {
         guard (members["acc"]?.lenientNumber ?? 0) >= 0 else {
             return self.event(.noPosition, members)
         }
@@ -67,7 +68,7 @@ struct OwnTracksMessage {
         }
         do throws(BadPoint) {
             let kind = [members["_id"]?.text, members["t"]?.text].compactMap { $0 }.joined(separator: " ")
-            return PhoneRecord(point: try draft.location(), discriminator: kind)
+            return RecordDraft(point: try draft.location(), discriminator: kind)
         } catch {
             throw BadPiece(error.reason)
         }
@@ -89,7 +90,7 @@ struct OwnTracksMessage {
     // MARK: Events
 
     /// A region was entered or left.
-    private func transition(_ members: [String: JSONValue]) throws(BadPiece) -> PhoneRecord {
+    private func transition(_ members: [String: JSONValue]) throws(BadPiece) -> RecordDraft {
         guard let event = members["event"]?.text, ["enter", "leave"].contains(event) else {
             throw BadPiece("it neither enters nor leaves")
         }
@@ -110,11 +111,11 @@ struct OwnTracksMessage {
 
     private func event(
         _ kind: TrackingEvent.Kind, _ members: [String: JSONValue], location: Location? = nil
-    ) -> PhoneRecord {
+    ) -> RecordDraft {
         var detail = members
         for name in ["_type", "topic", "tst"] { detail[name] = nil }
         let time = members["tst"].flatMap(self.moment) ?? self.receivedAt
-        return PhoneRecord(Happening(kind, PointDraft.fitting(detail)), at: time, location: location)
+        return RecordDraft(Happening(kind, PointDraft.fitting(detail)), at: time, location: location)
     }
 }
 

@@ -1,5 +1,6 @@
 package import TrackingCore
 import TrackingHistory
+import TrackingPublisher
 
 /// Reads this project's own GeoJSON: a Feature, a FeatureCollection, a list, or any number of either one after the other, be it
 /// one a line or a text sequence (RFC 8142). Names of properties are read as in an import (`docs/history.md`).
@@ -24,7 +25,7 @@ package enum PointsDecoder {
         for feature in features {
             // What is already as the protocol has it is read without a tree of values.
             if let location = try? LocationCodec.decodeFeature(feature) {
-                batch.records.append(PhoneRecord(point: location.withoutName))
+                batch.records.append(RecordDraft(point: location.withoutName))
             } else {
                 batch.add(feature, Self.record)
             }
@@ -32,9 +33,9 @@ package enum PointsDecoder {
         return batch
     }
 
-    private static func record(_ feature: JSONValue) throws(BadPiece) -> [PhoneRecord] {
+    private static func record(_ feature: JSONValue) throws(BadPiece) -> [RecordDraft] {
         do throws(BadPoint) {
-            return [PhoneRecord(point: try PointDraft.point(feature: feature))]
+            return [RecordDraft(point: try PointDraft.point(feature: feature))]
         } catch {
             throw BadPiece(error.reason)
         }

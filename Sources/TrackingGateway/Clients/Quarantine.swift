@@ -63,7 +63,8 @@ package struct Quarantine: Sendable {
                         DO UPDATE SET times = times + 1, last = max(last, excluded.last)
                         """,
                     arguments: [
-                        id, PhoneDigest.of(piece).asData, client, piece.reason, piece.bytes.asData, time.seconds,
+                        id, ContentSum(of: piece.reason, piece.bytes).bytes.prefix(16).asData, client, piece.reason,
+                        piece.bytes.asData, time.seconds,
                     ])
             }
             try db.execute(
@@ -100,6 +101,6 @@ package struct Quarantine: Sendable {
     }
 }
 
-extension [UInt8] {
-    fileprivate var asData: Data { Data(self) }
+extension Sequence<UInt8> {
+    fileprivate var asData: Data { Data(Array(self)) }
 }

@@ -28,14 +28,17 @@ const now = () => Date.now() / 1000 + skew;
 // MARK: The map
 
 async function makeMap() {
-  map = L.map("map", { zoomControl: false, worldCopyJump: true, minZoom: 2, maxZoom: 20 }).setView([30, 0], 2);
+  const { tiles } = await json("/map/config") ?? {};
+  map = L.map("map", { zoomControl: false, worldCopyJump: true, minZoom: 2, maxZoom: 20, zoomAnimation: Boolean(tiles) })
+    .setView([30, 0], 2);
   L.control.zoom({ position: "bottomright" }).addTo(map);
   L.control.scale({ imperial: false }).addTo(map);
   map.attributionControl.setPrefix(false);
-  const { tiles } = await json("/map/config") ?? {};
   if (tiles) {
-    L.tileLayer(tiles.url, { attribution: tiles.attribution ?? "", maxNativeZoom: tiles.maxZoom ?? 19, minNativeZoom: tiles.minZoom ?? 0, maxZoom: 20, className: "tiles" }).addTo(map);
-  } else makeGrid();
+    L.tileLayer(tiles.url, { attribution: tiles.attribution ?? "", maxNativeZoom: tiles.maxZoom ?? 19,
+      minNativeZoom: tiles.minZoom ?? 0, maxZoom: 20, className: "tiles" }).addTo(map);
+  }
+  const grid = tiles ? undefined : new Grid().addTo(map);
   new Canvas(paint).addTo(map);
   if (L.markerClusterGroup) {
     clusters = L.markerClusterGroup({ chunkedLoading: true, animate: false, showCoverageOnHover: false, disableClusteringAtZoom: CLOSE_ZOOM,
@@ -49,13 +52,7 @@ async function makeMap() {
   map.on("dragstart", () => follow(false));
   map.on("moveend zoomend resize", askSoon);
   colours = palette();
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { colours = palette(); if (!tiles) makeGrid(); });
-}
-
-let grid;
-function makeGrid() {
-  grid?.remove();
-  grid = new Grid().addTo(map);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { colours = palette(); grid?.draw(); });
 }
 
 const areClustered = () => clusters !== undefined && fleet.byId.size > MANY && map.getZoom() < CLOSE_ZOOM;
@@ -77,9 +74,10 @@ function paint(context, view) {
     places.push({ trackable, frame, x, y, isChosen });
   }
   const isFew = places.length <= 60;
+  const areNear = isFew && view.zoom >= 11;
   for (const { trackable, frame, x, y, isChosen } of places) {
-    const colour = colours.state(trackable.state);
-    if (isChosen || (isFew && view.zoom >= 11)) {
+    const colour = colours.state[trackable.state];
+    if (isChosen || areNear) {
       drawLine(context, view, [...trackable.trail, frame], colour, isChosen ? 3.5 : 2.5, isChosen ? 0.75 : 0.4);
       if (isChosen) dots(context, view, trackable.trail, colour);
     }
@@ -88,7 +86,7 @@ function paint(context, view) {
   }
   for (const { trackable, frame, x, y, isChosen } of places) {
     drawMarker(context, x, y, {
-      colour: colours.state(trackable.state), bearing: frame.bearing, isChosen, icon: trackable.icon,
+      colour: colours.state[trackable.state], bearing: frame.bearing, isChosen, icon: trackable.icon,
       isMoving: trackable.state === "ONLINE" && (trackable.speed ?? 0) > 0.5,
       label: isChosen || (hasLabels && isFew) ? trackable.label : undefined,
     }, colours);
@@ -143,7 +141,7 @@ function cluster() {
   if (!areClustered()) { if (map.hasLayer(clusters)) clusters.remove(); return; }
   clusters.clearLayers();
   clusters.addLayers(fleet.placed.map((trackable) => L.circleMarker(trackable.place,
-    { radius: 6, weight: 2, color: colours.halo, fillColor: colours.state(trackable.state), fillOpacity: 1 })
+    { radius: 6, weight: 2, color: colours.halo, fillColor: colours.state[trackable.state], fillOpacity: 1 })
     .on("click", () => choose(trackable.id))));
   if (!map.hasLayer(clusters)) clusters.addTo(map);
 }
@@ -252,6 +250,7 @@ async function loadNames() {
     const page = await json(`/api/v1/trackables${after && `?after=${encodeURIComponent(after)}`}`);
     for (const { id, name, icon, group } of page?.trackables ?? []) {
       names.set(id, { name, icon, group });
+      fleet.hasNewNames = true;
       if (fleet.byId.has(id)) Object.assign(fleet.get(id), names.get(id));
     }
     after = page?.next ?? "";
@@ -286,7 +285,7 @@ element("close").addEventListener("click", () => choose(undefined));
 element("follow").addEventListener("click", () => follow(!isFollowing));
 element("zoom").addEventListener("click", () => zoomTo(fleet.byId.get(chosen)));
 element("past").addEventListener("click", toggleHistory);
-element("search").addEventListener("input", (event) => list.search(event.target.value, fleet));
+element("search").addEventListener("input", (event) => list.search(event.target.value));
 
 document.addEventListener("keydown", (event) => {
   if (event.target.matches("input, select") || event.ctrlKey || event.metaKey || event.altKey) {

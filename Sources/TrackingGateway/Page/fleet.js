@@ -65,7 +65,11 @@ function placeOf(feature) {
 }
 
 export class Fleet {
-  constructor() { this.byId = new Map(); }
+  constructor() {
+    this.byId = new Map();
+    /** Whether the list is to be put in order anew. */
+    this.hasNewNames = false;
+  }
 
   get(id) {
     let trackable = this.byId.get(id);

@@ -133,8 +133,8 @@ export class History {
 
   tell() {
     const point = this.at(this.time);
-    set(element("scrubbed"), `${text.moment(this.time)}:${text.timeOfDay(this.time).slice(-2)} · ${text.speed(point.speed)}`);
-    element("scrub").setAttribute("aria-valuetext", text.moment(this.time));
+    set(element("scrubbed"), `${text.preciseMoment(this.time)} · ${text.speed(point.speed)}`);
+    element("scrub").setAttribute("aria-valuetext", text.preciseMoment(this.time));
   }
 
   play() {

@@ -2,59 +2,74 @@
 
 const L = window.L;
 
-const COLOURS = { ONLINE: "--online", STALE: "--stale", OFFLINE: "--offline", FAILED: "--failed" };
-
 /** Reads the colours of the style sheet, so that light and dark are said in one place. */
 export function palette() {
   const style = getComputedStyle(document.documentElement);
   const read = (name) => style.getPropertyValue(name).trim();
   return {
-    state: (state) => read(COLOURS[state] ?? "--offline"), ground: read("--ground"), line: read("--grid"),
-    text: read("--ink"), faint: read("--faint"), halo: read("--halo"), trail: read("--trail"), accent: read("--accent"),
+    state: { ONLINE: read("--online"), STALE: read("--stale"), OFFLINE: read("--offline"), FAILED: read("--offline") },
+    ground: read("--ground"), line: read("--grid"), text: read("--ink"), faint: read("--faint"), halo: read("--halo"),
   };
 }
 
-/** Lines of latitude and longitude: a map without a tile server. */
-export const Grid = L.GridLayer.extend({
-  options: { tileSize: 256, className: "grid-tile" },
+/** Lines of latitude and longitude: a map without a tile server. Drawn anew only when the map moves. */
+export const Grid = L.Layer.extend({
+  onAdd(map) {
+    this.canvas = L.DomUtil.create("canvas", "grid-canvas", map.getPanes().tilePane);
+    map.on("move zoomend resize viewreset", this.draw, this);
+    this.draw();
+  },
 
-  createTile(coords) {
-    const size = this.getTileSize();
-    const ratio = window.devicePixelRatio || 1;
-    const tile = document.createElement("canvas");
-    tile.width = size.x * ratio;
-    tile.height = size.y * ratio;
+  onRemove(map) {
+    map.off("move zoomend resize viewreset", this.draw, this);
+    this.canvas.remove();
+  },
+
+  draw() {
+    const map = this._map;
+    const context = fitted(this.canvas, map);
+    const to = view(map);
+    const bounds = map.getBounds();
     const colours = palette();
-    const context = tile.getContext("2d");
-    context.scale(ratio, ratio);
     context.fillStyle = colours.ground;
-    context.fillRect(0, 0, size.x, size.y);
-    const northWest = this._map.unproject([coords.x * size.x, coords.y * size.y], coords.z);
-    const southEast = this._map.unproject([(coords.x + 1) * size.x, (coords.y + 1) * size.y], coords.z);
-    const step = Grid.step(southEast.lng - northWest.lng);
-    const y0 = coords.y * size.y;
-    const x0 = coords.x * size.x;
+    context.fillRect(0, 0, to.width, to.height);
     context.strokeStyle = colours.line;
     context.fillStyle = colours.faint;
     context.font = "11px system-ui, sans-serif";
     context.lineWidth = 1;
-    for (let lng = Math.ceil(northWest.lng / step) * step; lng < southEast.lng; lng += step) {
-      const x = Math.round(this._map.project([0, lng], coords.z).x - x0) + 0.5;
-      context.beginPath(); context.moveTo(x, 0); context.lineTo(x, size.y); context.stroke();
-      context.fillText(Grid.label(lng, step, "E", "W"), x + 4, size.y - 5);
+    const step = Grid.step((bounds.getEast() - bounds.getWest()) * 200 / to.width);
+    for (let i = Math.ceil(bounds.getWest() / step); i * step < bounds.getEast(); i += 1) {
+      const x = Math.round(to.x(i * step)) + 0.5;
+      context.beginPath(); context.moveTo(x, 0); context.lineTo(x, to.height); context.stroke();
+      context.fillText(Grid.label(((i * step + 540) % 360) - 180, step, "E", "W"), x + 5, 15);
     }
-    for (let lat = Math.ceil(southEast.lat / step) * step; lat < northWest.lat; lat += step) {
-      const y = Math.round(this._map.project([lat, 0], coords.z).y - y0) + 0.5;
-      context.beginPath(); context.moveTo(0, y); context.lineTo(size.x, y); context.stroke();
-      context.fillText(Grid.label(lat, step, "N", "S"), 4, y - 4);
+    for (let i = Math.ceil(Math.max(-85, bounds.getSouth()) / step); i * step < Math.min(85, bounds.getNorth()); i += 1) {
+      const y = Math.round(to.y(i * step)) + 0.5;
+      context.beginPath(); context.moveTo(0, y); context.lineTo(to.width, y); context.stroke();
+      context.fillText(Grid.label(i * step, step, "N", "S"), 5, y - 5);
     }
-    return tile;
   },
 });
 
+/** Lays a canvas over the whole map, whatever the density of the screen; where to draw. */
+function fitted(canvas, map) {
+  const size = map.getSize();
+  const ratio = window.devicePixelRatio || 1;
+  if (canvas.width !== size.x * ratio || canvas.height !== size.y * ratio) {
+    canvas.width = size.x * ratio;
+    canvas.height = size.y * ratio;
+    canvas.style.width = `${size.x}px`;
+    canvas.style.height = `${size.y}px`;
+  }
+  L.DomUtil.setPosition(canvas, map.containerPointToLayerPoint([0, 0]));
+  const context = canvas.getContext("2d");
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  return context;
+}
+
 Grid.step = (span) => {
   for (const step of [60, 30, 15, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002]) {
-    if (span / step >= 1) return step;
+    if (span >= step) return step;
   }
   return 0.0001;
 };
@@ -64,44 +79,25 @@ Grid.label = (value, step, positive, negative) => {
   return `${Math.abs(value).toFixed(digits)}° ${Math.abs(value) < step / 2 ? "" : value > 0 ? positive : negative}`;
 };
 
-/** One canvas over the whole map; `paint(context, view)` draws on it once a frame while there is something to draw. */
+/** One canvas over the whole map; `paint(context, view)` draws on it, every frame. */
 export const Canvas = L.Layer.extend({
   initialize(paint) { this.paint = paint; },
 
   onAdd(map) {
     this.canvas = L.DomUtil.create("canvas", "marker-canvas leaflet-zoom-hide", map.getPanes().markerPane);
-    this.context = this.canvas.getContext("2d");
-    map.on("resize", this.resize, this);
-    this.resize();
     const frame = () => {
       this.request = requestAnimationFrame(frame);
-      this.draw();
+      const context = fitted(this.canvas, map);
+      const to = view(map);
+      context.clearRect(0, 0, to.width, to.height);
+      this.paint(context, to);
     };
     frame();
   },
 
-  onRemove(map) {
+  onRemove() {
     cancelAnimationFrame(this.request);
-    map.off("resize", this.resize, this);
     this.canvas.remove();
-  },
-
-  resize() {
-    const size = this._map.getSize();
-    this.ratio = window.devicePixelRatio || 1;
-    this.canvas.width = size.x * this.ratio;
-    this.canvas.height = size.y * this.ratio;
-    this.canvas.style.width = `${size.x}px`;
-    this.canvas.style.height = `${size.y}px`;
-  },
-
-  draw() {
-    const map = this._map;
-    L.DomUtil.setPosition(this.canvas, map.containerPointToLayerPoint([0, 0]));
-    const { context, ratio } = this;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, this.canvas.width, this.canvas.height);
-    this.paint(context, view(map));
   },
 });
 
@@ -124,27 +120,8 @@ export function view(map) {
 
 /** A marker: a disc in the colour of its state, with an arrow where it heads and its name where there is room. */
 export function drawMarker(context, x, y, marker, colours) {
-  const radius = marker.isChosen ? 9 : 7;
-  if (marker.bearing !== undefined && marker.isMoving) {
-    const angle = (marker.bearing - 90) * Math.PI / 180;
-    context.fillStyle = marker.colour;
-    context.strokeStyle = colours.halo;
-    context.lineWidth = 2;
-    context.beginPath();
-    context.moveTo(x + Math.cos(angle) * (radius + 9), y + Math.sin(angle) * (radius + 9));
-    context.lineTo(x + Math.cos(angle + 0.62) * (radius + 1), y + Math.sin(angle + 0.62) * (radius + 1));
-    context.lineTo(x + Math.cos(angle - 0.62) * (radius + 1), y + Math.sin(angle - 0.62) * (radius + 1));
-    context.closePath();
-    context.stroke();
-    context.fill();
-  }
-  context.beginPath();
-  context.arc(x, y, radius, 0, 2 * Math.PI);
-  context.fillStyle = marker.colour;
-  context.fill();
-  context.lineWidth = marker.isChosen ? 3 : 2;
-  context.strokeStyle = colours.halo;
-  context.stroke();
+  const sprite = spriteOf(marker, colours);
+  context.drawImage(sprite, x - SPRITE / 2, y - SPRITE / 2, SPRITE, SPRITE);
   if (marker.icon) {
     context.font = "11px system-ui, sans-serif";
     context.textAlign = "center";
@@ -158,9 +135,52 @@ export function drawMarker(context, x, y, marker, colours) {
   context.lineWidth = 4;
   context.lineJoin = "round";
   context.strokeStyle = colours.halo;
-  context.strokeText(marker.label, x + radius + 7, y + 4);
+  context.strokeText(marker.label, x + 16, y + 4);
   context.fillStyle = colours.text;
-  context.fillText(marker.label, x + radius + 7, y + 4);
+  context.fillText(marker.label, x + 16, y + 4);
+}
+
+/** The edge of a marker's picture, and the steps of its heading. */
+const SPRITE = 48;
+const TURN = 6;
+const sprites = new Map();
+
+/** A marker's picture, drawn once: a thousand markers are a thousand copies a frame. */
+function spriteOf({ colour, bearing, isMoving, isChosen }, colours) {
+  const heading = bearing !== undefined && isMoving ? Math.round(bearing / TURN) * TURN : undefined;
+  const ratio = window.devicePixelRatio || 1;
+  const key = `${colour} ${colours.halo} ${heading} ${Boolean(isChosen)} ${ratio}`;
+  let sprite = sprites.get(key);
+  if (sprite) return sprite;
+  if (sprites.size > 2000) sprites.clear();
+  const canvas = new OffscreenCanvas(SPRITE * ratio, SPRITE * ratio);
+  const context = canvas.getContext("2d");
+  context.scale(ratio, ratio);
+  context.translate(SPRITE / 2, SPRITE / 2);
+  const radius = isChosen ? 9 : 7;
+  context.fillStyle = colour;
+  context.strokeStyle = colours.halo;
+  if (heading !== undefined) {
+    const angle = (heading - 90) * Math.PI / 180;
+    const corner = (turn, away) => [Math.cos(angle + turn) * away, Math.sin(angle + turn) * away];
+    context.lineWidth = 3;
+    context.lineJoin = "round";
+    context.beginPath();
+    context.moveTo(...corner(0, radius + 9));
+    context.lineTo(...corner(0.62, radius + 1));
+    context.lineTo(...corner(-0.62, radius + 1));
+    context.closePath();
+    context.stroke();
+    context.fill();
+  }
+  context.beginPath();
+  context.arc(0, 0, radius, 0, 2 * Math.PI);
+  context.fill();
+  context.lineWidth = isChosen ? 3 : 2;
+  context.stroke();
+  sprite = canvas.transferToImageBitmap();
+  sprites.set(key, sprite);
+  return sprite;
 }
 
 /** A circle of 68 % confidence, where it is larger than the marker. */

@@ -1,6 +1,10 @@
-// The list of trackables: what the map shows, as text, in order, searched as one types.
+// The list of trackables: what the map shows, as text, in order, searched as one types. Only the rows in sight are made.
 
 import * as text from "./text.js";
+
+/** The height of a row in pixels, as the style sheet has it, and how many are made beyond each edge. */
+const ROW = 52;
+const MARGIN = 4;
 
 export class List {
   /** @param choose called with the trackable that was chosen, and whether by double click or Enter */
@@ -8,51 +12,88 @@ export class List {
     this.element = element;
     this.count = count;
     this.choose = choose;
+    this.order = [];
+    this.found = [];
+    this.size = 0;
     this.rows = new Map();
     this.needle = "";
     this.chosen = undefined;
+    this.room = document.createElement("div");
+    this.room.className = "room";
+    this.room.setAttribute("role", "presentation");
+    element.append(this.room);
     element.addEventListener("click", (event) => this.clicked(event));
     element.addEventListener("dblclick", (event) => this.clicked(event, true));
     element.addEventListener("keydown", (event) => this.key(event));
+    element.addEventListener("scroll", () => this.layOut(), { passive: true });
   }
 
   clicked(event, isTwice = false) {
-    const row = event.target.closest("li");
+    const row = event.target.closest("[role=option]");
     if (row) this.choose(row.dataset.id, isTwice);
   }
 
   key(event) {
-    const shown = [...this.element.children].filter((row) => !row.hidden);
-    const index = shown.findIndex((row) => row.dataset.id === this.chosen);
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    let next;
-    if (step) next = shown[Math.max(0, Math.min(shown.length - 1, index + step))];
-    else if (event.key === "Home") [next] = shown;
-    else if (event.key === "End") next = shown[shown.length - 1];
-    else if (event.key === "Enter" && this.chosen) { this.choose(this.chosen, true); return; }
-    if (!next) return;
+    const index = this.found.findIndex((trackable) => trackable.id === this.chosen);
+    const last = this.found.length - 1;
+    const page = Math.max(1, Math.floor(this.element.clientHeight / ROW) - 1);
+    const next = { ArrowDown: index + 1, ArrowUp: index - 1, PageDown: index + page, PageUp: index - page, Home: 0, End: last }[event.key];
+    if (event.key === "Enter" && this.chosen !== undefined) { this.choose(this.chosen, true); return; }
+    if (next === undefined || last < 0) return;
     event.preventDefault();
-    this.choose(next.dataset.id, false);
+    this.choose(this.found[Math.max(0, Math.min(last, next))].id, false);
   }
 
-  /** Brings the rows up to date; cheap for rows in which nothing changed. */
+  /** Brings what is in sight up to date. */
   show(fleet, now) {
-    const trackables = [...fleet.byId.values()];
-    let hasNew = false;
-    for (const trackable of trackables) {
-      let row = this.rows.get(trackable.id);
-      if (!row) { row = this.makeRow(trackable); hasNew = true; }
-      this.fill(row, trackable, now);
+    this.now = now;
+    if (fleet.byId.size !== this.size || fleet.hasNewNames) {
+      this.size = fleet.byId.size;
+      fleet.hasNewNames = false;
+      const compare = new Intl.Collator(undefined, { numeric: true }).compare;
+      this.order = [...fleet.byId.values()].sort((a, b) => compare(a.group ?? "", b.group ?? "") || compare(a.label, b.label));
     }
-    if (hasNew) this.sort(fleet);
-    this.filter(fleet);
+    this.filter();
   }
 
-  makeRow(trackable) {
-    const row = document.createElement("li");
-    row.id = `row-${this.rows.size}`;
+  search(needle) {
+    this.needle = needle.trim().toLowerCase();
+    this.filter();
+  }
+
+  filter() {
+    const isFound = (trackable) => [trackable.id, trackable.name, trackable.group, trackable.state]
+      .some((field) => field?.toLowerCase().includes(this.needle));
+    this.found = this.needle ? this.order.filter(isFound) : this.order;
+    set(this.count, this.needle ? `${this.found.length} of ${this.order.length}` : String(this.order.length));
+    const height = `${this.found.length * ROW}px`;
+    if (this.room.style.height !== height) this.room.style.height = height;
+    this.layOut();
+  }
+
+  /** Makes, fills and removes rows, so that there are those in sight. */
+  layOut() {
+    const { scrollTop, clientHeight } = this.element;
+    const first = Math.max(0, Math.floor(scrollTop / ROW) - MARGIN);
+    const last = Math.min(this.found.length, Math.ceil((scrollTop + clientHeight) / ROW) + MARGIN);
+    const wanted = new Set();
+    for (let i = first; i < last; i += 1) {
+      wanted.add(this.found[i].id);
+      this.fill(this.rows.get(this.found[i].id) ?? this.makeRow(this.found[i].id), this.found[i], i);
+    }
+    for (const [id, made] of this.rows) {
+      if (!wanted.has(id)) { made.row.remove(); this.rows.delete(id); }
+    }
+    const chosen = this.rows.get(this.chosen);
+    if (chosen) this.element.setAttribute("aria-activedescendant", chosen.row.id);
+    else this.element.removeAttribute("aria-activedescendant");
+  }
+
+  makeRow(id) {
+    const row = document.createElement("div");
+    row.id = `row ${id}`;
     row.setAttribute("role", "option");
-    row.dataset.id = trackable.id;
+    row.dataset.id = id;
     const part = (name) => {
       const element = document.createElement("span");
       element.className = name;
@@ -60,58 +101,46 @@ export class List {
       return element;
     };
     const made = { row, dot: part("dot"), name: part("name"), speed: part("speed"), more: part("more") };
-    this.rows.set(trackable.id, made);
+    this.rows.set(id, made);
+    this.room.append(row);
     return made;
   }
 
-  fill(made, trackable, now) {
+  fill(made, trackable, index) {
     const { row } = made;
-    const state = trackable.state;
-    if (row.className !== state) row.className = state;
+    if (made.index !== index) {
+      made.index = index;
+      row.style.transform = `translateY(${index * ROW}px)`;
+      row.setAttribute("aria-posinset", index + 1);
+    }
+    if (made.size !== this.found.length) {
+      made.size = this.found.length;
+      row.setAttribute("aria-setsize", this.found.length);
+    }
+    if (row.className !== trackable.state) row.className = trackable.state;
     set(made.name, `${trackable.icon ? `${trackable.icon} ` : ""}${trackable.label}`);
-    const isMoving = state === "ONLINE" && trackable.speed !== undefined;
+    const isMoving = trackable.state === "ONLINE" && trackable.speed !== undefined;
     set(made.speed, isMoving ? text.speed(trackable.speed) : "");
-    const parts = [words(state)];
-    if (trackable.time !== undefined) parts.push(text.age(now - trackable.time));
+    const parts = [words(trackable.state)];
+    if (trackable.time !== undefined) parts.push(text.age(this.now - trackable.time));
     if (trackable.properties?.batteryLevel !== undefined) parts.push(`battery ${text.percent(trackable.properties.batteryLevel)}`);
     if (trackable.group) parts.push(trackable.group);
     set(made.more, parts.join(" · "));
-    row.setAttribute("aria-selected", String(trackable.id === this.chosen));
+    const isChosen = trackable.id === this.chosen;
+    if (made.isChosen !== isChosen) { made.isChosen = isChosen; row.setAttribute("aria-selected", String(isChosen)); }
   }
 
-  sort(fleet) {
-    const order = [...fleet.byId.values()].sort((a, b) =>
-      (a.group ?? "").localeCompare(b.group ?? "") || a.label.localeCompare(b.label, undefined, { numeric: true }));
-    this.element.append(...order.map((trackable) => this.rows.get(trackable.id).row));
-  }
-
-  search(needle, fleet) {
-    this.needle = needle.trim().toLowerCase();
-    this.filter(fleet);
-  }
-
-  filter(fleet) {
-    let shown = 0;
-    for (const [id, { row }] of this.rows) {
-      const trackable = fleet.byId.get(id);
-      const isFound = !this.needle || [id, trackable.name, trackable.group, trackable.state]
-        .some((field) => field?.toLowerCase().includes(this.needle));
-      if (row.hidden === isFound) row.hidden = !isFound;
-      if (isFound) shown += 1;
-    }
-    set(this.count, this.needle ? `${shown} of ${this.rows.size}` : String(this.rows.size));
-  }
-
+  /** Marks one as chosen, and brings it into sight. */
   mark(id) {
-    for (const key of [this.chosen, id]) {
-      this.rows.get(key)?.row.setAttribute("aria-selected", String(key === id));
-    }
     this.chosen = id;
-    const row = id === undefined ? undefined : this.rows.get(id)?.row;
-    if (row) {
-      this.element.setAttribute("aria-activedescendant", row.id);
-      row.scrollIntoView({ block: "nearest" });
-    } else this.element.removeAttribute("aria-activedescendant");
+    const index = this.found.findIndex((trackable) => trackable.id === id);
+    if (index >= 0) {
+      const top = index * ROW;
+      const { scrollTop, clientHeight } = this.element;
+      if (top < scrollTop) this.element.scrollTop = top;
+      else if (top + ROW > scrollTop + clientHeight) this.element.scrollTop = top + ROW - clientHeight;
+    }
+    this.layOut();
   }
 }
 

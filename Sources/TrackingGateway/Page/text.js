@@ -34,6 +34,8 @@ export function duration(seconds) {
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+const precise = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit" });
+export const preciseMoment = (seconds) => precise.format(new Date(seconds * 1000));
 export const timeOfDay = (seconds) => clock.format(new Date(seconds * 1000));
 export const moment = (seconds) => day.format(new Date(seconds * 1000));
 

@@ -86,9 +86,15 @@ final class PostgresConnection: @unchecked Sendable {  // only whoever holds the
         }
     }
 
+    /// By the class of the SQLSTATE: data exceptions, violated constraints and exceeded limits are the record's.
+    private static func code(of result: OpaquePointer?) -> TrackingError.Code {
+        guard let result, let state = PQresultErrorField(result, Int32(UInt8(ascii: "C"))) else { return .storeFailed }
+        return ["22", "23", "54"].contains(String(cString: state).prefix(2)) ? .storeRefused : .storeFailed
+    }
+
     /// What the server or libpq says; the first line alone, which has no values.
     private func failure(_ what: String, _ result: OpaquePointer? = nil) -> TrackingError {
         let text = String(cString: result.map { PQresultErrorMessage($0) } ?? PQerrorMessage(self.pointer))
-        return TrackingError(.storeFailed, "\(what): \(text.split(separator: "\n").first ?? "no answer")")
+        return TrackingError(Self.code(of: result), "\(what): \(text.split(separator: "\n").first ?? "no answer")")
     }
 }

@@ -63,9 +63,13 @@ extension PostgresHistoryStore {
             let counts = try connection.run(
                 "SELECT count(*), count(*) FILTER (WHERE stream = 0) FROM point WHERE trackable = $1",
                 [.int(known.number)])
+            let gaps = try connection.run(
+                "SELECT received FROM quarantine WHERE trackable IS NULL AND reason = $1 ORDER BY number DESC LIMIT $2",
+                [.text(RefusedMessage.possibleGapReason), .int(Int64(StoreLimits.possibleGaps))])
             return VerifyReport(
                 streams: try Self.streams(of: known.number, connection), points: Int(counts.integer(0, 0)),
-                unnumbered: Int(counts.integer(0, 1)), erasedBefore: known.erasedBefore)
+                unnumbered: Int(counts.integer(0, 1)), erasedBefore: known.erasedBefore,
+                possibleGaps: (0..<gaps.count).map { UnixTime(gaps.number($0, 0)) })
         }
     }
 

@@ -105,7 +105,13 @@ extension SQLiteHistoryStore {
                 ?? 0
             return VerifyReport(
                 streams: try Self.streams(of: known.number, db), points: try Self.count("point", of: known.number, db),
-                unnumbered: unnumbered, erasedBefore: known.erasedBefore)
+                unnumbered: unnumbered, erasedBefore: known.erasedBefore,
+                possibleGaps: try Double.fetchAll(
+                    db,
+                    sql:
+                        "SELECT received FROM quarantine WHERE trackable IS NULL AND reason = ? ORDER BY number DESC LIMIT ?",
+                    arguments: [RefusedMessage.possibleGapReason, StoreLimits.possibleGaps]
+                ).map { UnixTime($0) })
         }
     }
 

@@ -180,9 +180,16 @@ extension SQLiteHistoryStore {
         case let error as TrackingError: return error
         case let error as DatabaseError:
             let text = "the history \(path): \(error.message ?? "") (SQLite \(error.extendedResultCode.rawValue))"
-            let isUnusable = [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
-            return TrackingError(isUnusable ? .storeUnusable : .storeFailed, text)
+            return TrackingError(Self.code(of: error.resultCode), text)
         default: return TrackingError(.storeFailed, "the history \(path): \(error)")
+        }
+    }
+
+    private static func code(of result: ResultCode) -> TrackingError.Code {
+        switch result {
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB: .storeUnusable
+        case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG, .SQLITE_RANGE: .storeRefused
+        default: .storeFailed
         }
     }
 }

@@ -14,6 +14,8 @@ extension RunningAgent: AgentControl {
         return AgentStatus(self.plan, snapshot, figures, now: TimeText.now)
     }
 
+    func respond() async { _ = await (try? self.running())?.publisher.snapshot() }
+
     func setOn(_ isOn: Bool) async throws(CommandFailure) {
         try await self.adopt(try self.planned { try $0.switched(isOn: isOn) })
         self.logger.info("switched", metadata: ["on": "\(isOn)"])

@@ -34,9 +34,7 @@ actor RunningAgent: Service {
         do {
             self.plan = try AgentPlan(given: given, kept: self.file.read(self.logger))
         } catch {
-            self.logger.error(
-                "what was changed while the agent ran does not fit what is given any more",
-                metadata: ["reason": "\(error)"])
+            self.file.setAside(self.logger, because: error)
             self.plan = first
         }
         self.power = Power(isOn: self.plan.settings.isOn)

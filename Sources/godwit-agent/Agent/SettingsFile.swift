@@ -1,4 +1,5 @@
 import FoundationEssentials
+import GodwitOptions
 import Logging
 import TrackingControl
 import TrackingCore
@@ -8,18 +9,27 @@ struct SettingsFile: Sendable {
     /// The file; the passwords' begin with the same name.
     let path: String
 
-    /// What was kept; nothing where there is no such file, or one that cannot be read, which is said and left alone until
-    /// something is changed.
+    /// What was kept; nothing where there is no such file, or one that cannot be read, which is set aside.
     func read(_ logger: Logger) -> AgentSettings {
-        guard let data = FileManager.default.contents(atPath: self.path) else { return AgentSettings() }
+        guard FileManager.default.fileExists(atPath: self.path) else { return AgentSettings() }
         do throws(TrackingError) {
+            guard let data = FileManager.default.contents(atPath: self.path) else {
+                throw TrackingError(.inputUnreadable, "'\(self.path)' cannot be read")
+            }
             return try AgentSettings(data)
         } catch {
-            logger.error(
-                "what was changed while the agent ran is not known any more",
-                metadata: ["file": "\(self.path)", "reason": "\(error)"])
+            self.setAside(logger, because: error)
             return AgentSettings()
         }
+    }
+
+    /// Gives the file another name, so that nothing is written over what may still be of use.
+    func setAside(_ logger: Logger, because reason: any Error) {
+        let aside = "\(self.path).unreadable-\(Int64(TimeText.now.seconds))"
+        try? FileManager.default.moveItem(atPath: self.path, toPath: aside)
+        logger.error(
+            "what was changed while the agent ran is not in force any more; the file was set aside",
+            metadata: ["file": "\(aside)", "reason": "\(reason)"])
     }
 
     /// Keeps these, durably and as a whole.

@@ -18,6 +18,8 @@ struct Status: AsyncParsableCommand {
     @Flag(help: "Print one JSON object.")
     var json = false
 
+    @OptionGroup var units: UnitsOptions
+
     @OptionGroup var agent: SocketOptions
 
     func validate() throws {
@@ -28,7 +30,7 @@ struct Status: AsyncParsableCommand {
         if self.watch {
             guard Terminal.isOutput, Terminal.isInput else { throw ValidationError("--watch needs a terminal") }
             let ending = Ending()
-            try await Program.run(StatusWatch(agent: self.agent, ending: ending))
+            try await Program.run(StatusWatch(agent: self.agent, units: self.units.units, ending: ending))
             if let error = ending.error { throw error }
             return
         }
@@ -36,7 +38,7 @@ struct Status: AsyncParsableCommand {
         if self.json {
             Output.writeAll(String(decoding: JSONValue.object(members).json, as: UTF8.self) + "\n")
         } else {
-            let lines = StatusText(try AgentStatus(members: members)).lines
+            let lines = StatusText(try AgentStatus(members: members), units: self.units.units).lines
             Output.writeAll(lines.map { $0 + "\n" }.joined())
         }
     }

@@ -5,8 +5,12 @@ import TrackingCore
 /// A status for people: what it says, as lines; a value without output of its own.
 struct StatusText {
     private let status: AgentStatus
+    private let units: DisplayUnits
 
-    init(_ status: AgentStatus) { self.status = status }
+    init(_ status: AgentStatus, units: DisplayUnits) {
+        self.status = status
+        self.units = units
+    }
 
     /// A line a value.
     var lines: [String] {
@@ -18,7 +22,7 @@ struct StatusText {
             ("quarantined", "\(status.quarantined)"), ("last attempt", self.ago(status.lastAttempt)),
             ("acknowledged", self.ago(status.lastAcknowledged)), ("last fix", self.fix),
             ("battery", status.battery.map { "\(($0 * 100).text(digits: 0)) %" } ?? "unknown"),
-            ("trip", status.trip.map { Self.describe($0) } ?? "none"),
+            ("trip", status.trip.map { Self.describe($0, self.units) } ?? "none"),
         ]
         return (common + status.trackables.map { (Self.plain($0.id.rawValue), self.describe($0)) }).map { name, value in
             name + String(repeating: " ", count: max(1, 14 - name.count)) + Self.plain(value)
@@ -35,9 +39,9 @@ struct StatusText {
     private var fix: String {
         guard let fix = self.status.lastFix else { return "none" }
         var parts = ["\(fix.coordinate.latitude.text(digits: 6)),\(fix.coordinate.longitude.text(digits: 6))"]
-        if let accuracy = fix.accuracyHorizontal { parts.append("accuracy \(accuracy.text(digits: 0)) m") }
-        if let altitude = fix.altitude { parts.append("altitude \(altitude.text(digits: 0)) m") }
-        if let speed = fix.speed { parts.append("\(speed.text(digits: 1)) m/s") }
+        if let accuracy = fix.accuracyHorizontal { parts.append("accuracy \(self.units.length(Meters(accuracy)))") }
+        if let altitude = fix.altitude { parts.append("altitude \(self.units.length(Meters(altitude)))") }
+        if let speed = fix.speed { parts.append(self.units.speed(speed)) }
         return (parts + [self.ago(fix.time)]).joined(separator: ", ")
     }
 
@@ -54,6 +58,7 @@ struct StatusText {
             parts.append("to \(place.latitude.text(digits: 5)),\(place.longitude.text(digits: 5))")
         }
         parts.append("\(counted(trackable.queue.points, "point")) queued")
+        if let reason = trackable.refusal { parts.append("refused: \(reason)") }
         return parts.joined(separator: "; ")
     }
 
@@ -66,10 +71,10 @@ struct StatusText {
     }
 
     /// A trip for people.
-    static func describe(_ trip: Trip) -> String {
+    static func describe(_ trip: Trip, _ units: DisplayUnits = .metric) -> String {
         let state = trip.state == .active ? "under way" : "ended"
         return self.plain(
-            "\(trip.mode), \(state), \(self.span(.seconds(trip.duration))), \((trip.distance / 1000).text(digits: 2)) km"
+            "\(trip.mode), \(state), \(self.span(.seconds(trip.duration))), \(units.distance(Meters(trip.distance)))"
         )
     }
 

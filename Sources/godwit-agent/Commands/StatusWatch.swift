@@ -6,6 +6,7 @@ import TrackingCore
 /// `godwit-agent status --watch`: asks, draws and takes keys until told to end.
 struct StatusWatch: Service {
     let agent: SocketOptions
+    let units: DisplayUnits
     let ending: Ending
 
     func run() async throws {
@@ -18,7 +19,7 @@ struct StatusWatch: Service {
         let output = Output()
         let terminal = Terminal(output)
         defer { terminal.restore() }
-        var view = StatusView()
+        var view = StatusView(units: self.units)
         while !Task.isCancelled {
             do {
                 view.heard(try AgentStatus(members: await client.ask(.status)))
@@ -57,8 +58,11 @@ struct StatusView {
         case ask(Command.Name)
     }
 
+    private let units: DisplayUnits
     private var status: AgentStatus?
     private var message = ""
+
+    init(units: DisplayUnits) { self.units = units }
 
     /// Takes in how things stand.
     mutating func heard(_ status: AgentStatus) { self.status = status }
@@ -81,7 +85,7 @@ struct StatusView {
 
     /// The view, a line each.
     func lines(width: Int) -> [String] {
-        let body = self.status.map { StatusText($0).lines } ?? ["asking the agent"]
+        let body = self.status.map { StatusText($0, units: self.units).lines } ?? ["asking the agent"]
         let isActive = self.status?.trip?.state == .active
         let keys =
             "o \(self.status?.isOn == true ? "off" : "on"), s send now, t \(isActive ? "end" : "start") trip, q quit"

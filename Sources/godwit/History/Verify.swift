@@ -46,6 +46,10 @@ struct VerifyPrinter {
         if let before = self.report.erasedBefore {
             lines.append("erased before \(TimeText.rfc3339(before)): what is older is not taken")
         }
+        for time in self.report.possibleGaps {
+            lines.append(
+                "possible gap before \(TimeText.rfc3339(time)): the broker had kept no session for the recorder")
+        }
         for stream in self.report.streams {
             var facts: [String] = []
             if stream.duplicates > 0 { facts.append("\(stream.duplicates) came again") }
@@ -65,6 +69,7 @@ struct VerifyPrinter {
             "trackable": .text(self.id.rawValue), "points": .number(Double(self.report.points)),
             "unnumbered": .number(Double(self.report.unnumbered)), "complete": .flag(self.report.isComplete),
             "streams": .list(self.report.streams.map(Self.json)),
+            "possibleGaps": .list(self.report.possibleGaps.map { .number($0.seconds) }),
         ]
         members["erasedBefore"] = self.report.erasedBefore.map { .number($0.seconds) }
         return String(decoding: JSONValue.object(members).json, as: UTF8.self) + "\n"

@@ -1,0 +1,61 @@
+import Crypto
+import TrackingCore
+import TrackingPublisher
+
+/// A point is told apart by time and place, as in the history: what a phone says beside it (its battery, its network) may
+/// differ when the same fix is sent once more. An event and a version of a trip are told apart by all they say.
+extension RecordDraft {
+    /// Makes a point. It is the same as any other with its time and place, unless `discriminator` tells them apart.
+    init(point: Location, discriminator: String = "") {
+        let bare = Location(coordinate: point.coordinate, time: point.time)
+        let sum = ContentSum(of: "point", LocationCodec.encodeFeature(bare), discriminator)
+        self.init(.point(point), digest: sum.digest)
+    }
+
+    /// Makes an event, whose id comes of what it says.
+    init(_ happening: Happening, at time: UnixTime, location: Location? = nil) {
+        var event = TrackingEvent(
+            id: "-", stream: Self.unnamed, seq: 1, time: time, kind: happening.kind, detail: happening.detail,
+            location: location)
+        let sum = ContentSum(of: "event", MessageCodec.encode(event))
+        event.id = sum.uuid
+        self.init(.event(event), digest: sum.digest)
+    }
+
+    /// Makes a version of a trip.
+    init(trip: Trip) {
+        self.init(.trip(trip), digest: ContentSum(of: "trip", MessageCodec.encode(trip)).digest)
+    }
+}
+
+/// The SHA-256 of what a record says.
+struct ContentSum {
+    /// Its 32 bytes.
+    let bytes: [UInt8]
+
+    /// Sums up content of a kind.
+    init(of kind: String, _ content: [UInt8], _ discriminator: String = "") {
+        var hash = SHA256()
+        hash.update(data: Array(kind.utf8))
+        hash.update(data: content)
+        hash.update(data: Array(discriminator.utf8))
+        self.bytes = Array(hash.finalize())
+    }
+
+    /// What the record is known by.
+    var digest: RecordDigest { RecordDigest(self.bytes)! }  // 32 bytes are enough
+
+    /// A UUID (RFC 9562, version 8) of the second half, so that it says nothing of the digest.
+    var uuid: String {
+        var half = Array(self.bytes[16...])
+        half[6] = half[6] & 0x0F | 0x80
+        half[8] = half[8] & 0x3F | 0x80
+        let digits = half.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        var text = ""
+        for (index, digit) in digits.enumerated() {
+            if [8, 12, 16, 20].contains(index) { text.append("-") }
+            text.append(digit)
+        }
+        return text
+    }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import FoundationNetworking
+import TestSupport
+import Testing
+
+/// Phones as they are, against the built gateway and a real broker.
+@Suite(.timeLimit(.minutes(5))) struct PhoneTests {
+    private final class Scene: Sendable {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-phone-\(UUID().uuidString)")
+        let broker: MosquittoProcess
+        let tap: WireTap
+
+        init() async throws {
+            try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
+            self.broker = try await MosquittoProcess.start()
+            self.tap = try await WireTap.listen(to: self.broker)
+        }
+
+        deinit { try? FileManager.default.removeItem(at: self.folder) }
+
+        func token(_ name: String, _ more: [String]) async throws -> String {
+            let result = try await Programs.run(
+                "godwit", ["token", "create", "--name", name, "--state", self.folder.path()] + more)
+            try #require(result.code == 0, "\(result.errors)")
+            return try #require(result.lines.first)
+        }
+
+        /// Starts the gateway, and tells where it listens.
+        func serve(_ more: [String] = []) async throws -> (RunningProgram, URL) {
+            let gateway = try Programs.start(
+                "godwit",
+                [
+                    "serve", "--listen", "127.0.0.1:0", "--state", self.folder.path(), "--broker", self.broker.url,
+                    "--log-level", "trace",
+                ] + more)
+            try await gateway.waitForLog("listening on http://")
+            let line = gateway.errors.split(separator: "\n").first { $0.contains("listening on http://") }
+            let address = line?.split(separator: " ").last.map(String.init) ?? ""
+            return (gateway, try #require(URL(string: address)))
+        }
+    }
+
+    private static func fixture(_ name: String) throws -> Data {
+        try Data(contentsOf: Programs.root.appending(path: "Tests/Fixtures/Clients/\(name)"))
+    }
+
+    private static func send(
+        _ body: Data?, to url: URL, _ headers: [String: String]
+    ) async throws -> (status: Int, body: String) {
+        var request = URLRequest(url: url)
+        request.httpMethod = body == nil ? "GET" : "POST"
+        request.httpBody = body
+        request.timeoutInterval = 60
+        for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
+        let (data, response) = try await URLSession.shared.data(for: request)
+        return ((response as? HTTPURLResponse)?.statusCode ?? 0, String(decoding: data, as: UTF8.self))
+    }
+
+    @Test func overlandForIOSIsAPublisherWithoutAChange() async throws {
+        let scene = try await Scene()
+        let token = try await scene.token("jane", ["--publish", "bike"])
+        let (gateway, address) = try await scene.serve(["--agent-broker", "mqtts://broker.example"])
+        let headers = [
+            "Authorization": "Bearer \(token)", "Content-Type": "application/json",
+            "User-Agent": "Overland/1.3 (iPhone; iOS 17.4; Scale/3.00)",
+        ]
+        let url = address.appending(path: "overland")
+        let body = try Self.fixture("overland-ios-1.3.json")
+        let answer = try await Self.send(body, to: url, headers)
+        #expect(answer.status == 200 && answer.body.contains(#""result":"ok""#), "\(answer.body)")
+        // Once more, as when the answer was lost.
+        #expect(try await Self.send(body, to: url, headers).status == 200)
+        try await scene.tap.wait {
+            !$0.updates(of: "bike").isEmpty && $0.events("VISIT", of: "bike").count == 1
+                && !$0.messages(on: "tracking/bike/trip").isEmpty
+        }
+        #expect(scene.tap.updates(of: "bike").map(\.seq).count == 1, "sent twice, told once")
+
+        let introduction = try await Self.send(nil, to: url, headers)
+        #expect(
+            introduction.body.contains(#""trackable":"bike""#) && introduction.body.contains("mqtts://broker.example"))
+        #expect(try await Self.send(body, to: url, ["Authorization": "Bearer no"]).status == 401)
+        #expect(!gateway.errors.contains(token), "the log has the token")
+        gateway.terminate()
+        #expect(try await gateway.result(within: .seconds(20)).code == 0)
+    }
+
+    @Test func ownTracksByHTTPIsAPublisherWithoutAChange() async throws {
+        let scene = try await Scene()
+        let token = try await scene.token("jane", ["--publish", "jane-phone"])
+        let keys = scene.folder.appending(path: "keys.json")
+        try Data(#"{"jane-phone":"harbour lights"}"#.utf8).write(to: keys)
+        let (gateway, address) = try await scene.serve(["--owntracks-keys", keys.path()])
+        let basic = Data("jane:\(token)".utf8).base64EncodedString()
+        let headers = ["Authorization": "Basic \(basic)", "User-Agent": "Owntracks-Android/gms/420504000"]
+        let url = address.appending(path: "owntracks")
+        let encrypted = try await Self.send(try Self.fixture("owntracks-encrypted.json"), to: url, headers)
+        #expect(encrypted.status == 200 && encrypted.body == "[]")
+        try await scene.tap.wait { $0.updates(of: "jane-phone").count == 1 }
+        #expect(try await Self.send(try Self.fixture("owntracks-messages.json"), to: url, headers).status == 200)
+        try await scene.tap.wait { $0.events("ZONE", of: "jane-phone").count == 2 }
+        gateway.terminate()
+        _ = try await gateway.result(within: .seconds(20))
+    }
+
+    @Test func withoutTheBrokerThePhoneKeepsIt() async throws {
+        let scene = try await Scene()
+        let token = try await scene.token("jane", ["--publish", "bike"])
+        let (gateway, address) = try await scene.serve()
+        try await scene.broker.stop()
+        let url = address.appending(path: "overland").appending(queryItems: [URLQueryItem(name: "token", value: token)])
+        let body = try Self.fixture("overland-bare-list.json")
+        let answer = try await Self.send(body, to: url, ["User-Agent": "Overland/1.3"])
+        #expect(answer.status == 200 && answer.body.contains(#""error""#) && !answer.body.contains("result"))
+        gateway.terminate()
+        _ = try await gateway.result(within: .seconds(30))
+    }
+}

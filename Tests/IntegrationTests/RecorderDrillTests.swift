@@ -1,0 +1,98 @@
+import Foundation
+import TestSupport
+import Testing
+import TrackingCore
+import TrackingStore
+
+/// What devices accepted is in the history once, whoever is killed, stalls or floods.
+///
+/// `GODWIT_DRILL_KILLS`: how often each is killed; `GODWIT_DRILL_STALL`: for how many seconds a recorder stands still.
+@Suite(.serialized, .timeLimit(.minutes(120))) struct RecorderDrillTests {
+    private static let kills = Self.number("GODWIT_DRILL_KILLS") ?? 10
+    private static let stall = Self.number("GODWIT_DRILL_STALL") ?? 10
+
+    private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap { Int($0) } }
+
+    private enum Victim: CaseIterable { case recorder, broker, database }
+
+    @Test func recorderBrokerAndDatabaseAreKilledUnderLoad() async throws {
+        let server = try await PostgresServer.start()
+        let stage = try await RecordStage(store: try await server.makeDatabase())
+        var recorder = try stage.recorder()
+        try await recorder.waitForLog("taking in")
+        let agent = try stage.agent(fixes: 400_000, speed: "20")
+        for victim in (0..<Self.kills).flatMap({ _ in Victim.allCases }).shuffled() {
+            try await Task.sleep(for: .milliseconds(Int.random(in: 50...800)))
+            switch victim {
+            case .recorder:
+                recorder.signal(SIGKILL)
+                _ = try await recorder.result(within: .seconds(20))
+                try await Task.sleep(for: .milliseconds(Int.random(in: 0...300)))
+                recorder = try stage.recorder()
+            case .broker:
+                // It keeps nothing on disk: what it had taken is gone with it.
+                try await stage.broker.kill()
+                try await Task.sleep(for: .milliseconds(Int.random(in: 0...300)))
+                try await stage.broker.restart()
+            case .database:
+                try await server.kill()
+                try await Task.sleep(for: .milliseconds(Int.random(in: 0...300)))
+                try await server.restart()
+            }
+        }
+        agent.terminate()
+        #expect(try await agent.result(within: .seconds(30)).code == 0, "\(agent.errors.suffix(2000))")
+        // It sends the rest, and ends by itself once that was acknowledged.
+        let last = try stage.agent(fixes: 8, speed: "20")
+        #expect(try await last.result(within: .seconds(120)).code == 0, "\(last.errors.suffix(2000))")
+        let written = agent.loggedRecords.union(last.loggedRecords)
+        try await stage.waitUntilStored(written)
+        #expect(try await stage.stored() == written)
+        let verified = try await stage.verify()
+        #expect(verified.code == 0, "\(verified.output.suffix(2000))")
+        try await stage.end(recorder)
+    }
+
+    /// What the broker's queue had no room for comes again on the recording lane.
+    @Test func aRecorderThatStallsMissesNothing() async throws {
+        let stage = try await RecordStage(hasStockLimits: true)
+        let recorder = try stage.recorder()
+        try await recorder.waitForLog("taking in")
+        // A hundred messages a second; in the short form three times as many, so that the queue of 1,000 is too short.
+        let rate = Self.stall >= 30 ? 100 : 300
+        let agent = try stage.agent(
+            fixes: rate * (Self.stall + 200), speed: "\(rate / 4)", ["--default-resolution", "HIGH/0/0"])
+        try await agent.wait { _ in agent.loggedRecords.count >= rate }
+        recorder.signal(SIGSTOP)
+        try await Task.sleep(for: .seconds(Self.stall))
+        recorder.signal(SIGCONT)
+        let written = agent.loggedRecords
+        #expect(written.count >= rate * Self.stall / 2)
+        try await recorder.waitForLog("the broker drops messages", within: .seconds(60))
+        // The agent drives on meanwhile.
+        try await stage.waitUntilStored(written, within: .seconds(120))
+        agent.terminate()
+        #expect(try await agent.result(within: .seconds(30)).code == 0, "\(agent.errors.suffix(2000))")
+        try await stage.end(recorder)
+        #expect(try await stage.stored().isSuperset(of: written))
+    }
+
+    /// On the live lane, each a message, at the pace of the broker's acknowledgements; and as a backlog in batches.
+    @Test(arguments: ["max", "1000000"]) func aBurstIsStoredWithTheBrokersStockLimits(speed: String) async throws {
+        let stage = try await RecordStage(hasStockLimits: true)
+        let recorder = try stage.recorder()
+        try await recorder.waitForLog("taking in")
+        let agent = try stage.agent(fixes: 20_000, speed: speed, ["--default-resolution", "HIGH/0/0"])
+        try await Self.everythingIsStored(agent, 20_000, stage)
+        try await stage.end(recorder)
+    }
+
+    private static func everythingIsStored(_ agent: RunningProgram, _ count: Int, _ stage: RecordStage) async throws {
+        #expect(try await agent.result(within: .seconds(180)).code == 0, "\(agent.errors.suffix(2000))")
+        #expect(agent.loggedRecords.count == count)
+        try await stage.waitUntilStored(agent.loggedRecords)
+        #expect(try await stage.stored().count == count)
+        let verified = try await stage.verify()
+        #expect(verified.code == 0, "\(verified.output.suffix(2000))")
+    }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import GRDB
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
+import Testing
+import TrackingCore
+
+@testable import TrackingGateway
+
+/// The files of the map page, and tiles.
+@Suite struct PageRoutesTests {
+    @Test func thePageLoadsNothingThatIsNotThere() async throws {
+        let gateway = try TestGateway()
+        try await gateway.test { client in
+            let page = try await client.execute(uri: "/", method: .get)
+            #expect(page.status == .ok && page.headers[.contentSecurityPolicy]?.contains("default-src 'self'") == true)
+            #expect(try await client.execute(uri: "/s/secret", method: .get).text == page.text)
+            var waiting = page.text.matches(of: #/(?:src|href)="(/[^"]+)"/#).map { String($0.1) }
+            var seen: Set<String> = []
+            while let path = waiting.popLast() {
+                guard seen.insert(path).inserted else { continue }
+                let file = try await client.execute(uri: path, method: .get)
+                #expect(file.status == .ok, "\(path)")
+                guard path.hasPrefix("/map/") else { continue }
+                waiting += file.text.matches(of: #/from "\./([^"]+)"/#).map { "/map/\($0.1)" }
+            }
+            #expect(seen.count == 17, "\(seen)")
+            for path in ["/map/nothing.js", "/leaflet/passwd", "/leaflet/..%2fpasswd", "/tiles/0/0/0"] {
+                #expect(try await client.execute(uri: path, method: .get).status == .notFound, "\(path)")
+            }
+            #expect(try await client.execute(uri: "/map/config", method: .get).text == "{}")
+        }
+    }
+
+    @Test func whereLeafletIsMissingTheAnswerSaysWhatToDo() async throws {
+        let gateway = try TestGateway { $0.leaflet = "/nowhere" }
+        try await gateway.test { client in
+            let answer = try await client.execute(uri: "/leaflet/leaflet.js", method: .get)
+            #expect(answer.status == .notFound && answer.text.contains("--leaflet"))
+        }
+    }
+
+    @Test func aServerOfTilesIsTheOneOtherPlaceThatPicturesComeFrom() async throws {
+        let url = try TileURL("https://{s}.tiles.example.org:8443/a/{z}/{x}/{y}.png")
+        let gateway = try TestGateway { $0.tiles = .server(url) }
+        try await gateway.test { client in
+            let policy = try await client.execute(uri: "/", method: .get).headers[.contentSecurityPolicy] ?? ""
+            #expect(policy.contains("img-src 'self' data: https://*.tiles.example.org:8443;"))
+            #expect(
+                try await client.execute(uri: "/map/config", method: .get).json?["tiles"]?["url"]?.text == url.template)
+        }
+    }
+
+    @Test(arguments: [
+        "tiles.example.org/{z}/{x}/{y}", "https://example.org/{z}/{x}", "ftp://example.org/{z}/{x}/{y}",
+        "https:///{z}/{x}/{y}",
+        "https://a;script-src *//{z}/{x}/{y}", "https://a'/{z}/{x}/{y}",
+    ])
+    func anAddressOfTilesThatIsNoneIsRefused(_ text: String) {
+        #expect(throws: TrackingError.self) { try TileURL(text) }
+    }
+
+    @Test func aFileOfTilesIsServedWithItsRowsFromTheSouth() async throws {
+        let gateway = try TestGateway()
+        let path = gateway.folder.appending(path: "map.mbtiles").path()
+        let file = try DatabaseQueue(path: path)
+        try await file.write { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE metadata (name TEXT, value TEXT);
+                    CREATE TABLE tiles (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB);
+                    INSERT INTO metadata VALUES ('format', 'jpg'), ('minzoom', '1'), ('maxzoom', '6'),
+                        ('attribution', '<a href="https://x">© us</a><script>');
+                    INSERT INTO tiles VALUES (1, 0, 1, x'0102');
+                    """)
+        }
+        let served = try TestGateway { $0.tiles = .file(path: path) }
+        try await served.test { client in
+            let tile = try await client.execute(uri: "/tiles/1/0/0", method: .get)
+            #expect(tile.status == .ok && tile.headers[.contentType] == "image/jpeg")
+            #expect(Array(tile.body.readableBytesView) == [1, 2])
+            #expect(try await client.execute(uri: "/tiles/1/0/1", method: .get).status == .noContent)
+            for odd in ["/tiles/1/2/0", "/tiles/-1/0/0", "/tiles/99/0/0", "/tiles/1/0/x"] {
+                #expect(try await client.execute(uri: odd, method: .get).status == .badRequest, "\(odd)")
+            }
+            let config = try await client.execute(uri: "/map/config", method: .get).json?["tiles"]
+            #expect(config?["maxZoom"]?.count == 6 && config?["attribution"]?.text == "© us")
+        }
+        #expect(throws: TrackingError.self) { try TileFile(path: "/nowhere.mbtiles") }
+    }
+}
