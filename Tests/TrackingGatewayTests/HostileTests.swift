@@ -8,7 +8,7 @@ import TrackingStore
 @testable import TrackingGateway
 
 /// Peers that send too much, too slowly, or nonsense, over real sockets.
-@Suite(.timeLimit(.minutes(2))) struct HostileTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct HostileTests {
     /// Runs a gateway, and asks it something in the end: whatever was done to it, it serves.
     private func serve(
         history: (any HistoryStore)? = nil, _ change: (inout GatewayConfiguration) -> Void = { _ in },
@@ -36,10 +36,10 @@ import TrackingStore
             let connection = try RawConnection(port: port)
             let start = ContinuousClock.now
             try await connection.sendAll("GET /healthz HTTP/1.1\r\nHost: x\r\nX: ")
-            while connection.send([0x61]) != nil, start.duration(to: .now) < .seconds(60) {
+            while connection.send([0x61]) != nil, start.duration(to: .now) < .seconds(40) {
                 try await Task.sleep(for: .milliseconds(100))
             }
-            #expect(start.duration(to: .now) < .seconds(60))
+            #expect(start.duration(to: .now) < .seconds(30))
         }
     }
 
@@ -50,10 +50,10 @@ import TrackingStore
             let start = ContinuousClock.now
             try await connection.sendAll(
                 "POST /session HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\nContent-Length: 4000\r\n\r\n")
-            while connection.send([0x20]) != nil, start.duration(to: .now) < .seconds(60) {
+            while connection.send([0x20]) != nil, start.duration(to: .now) < .seconds(40) {
                 try await Task.sleep(for: .milliseconds(100))
             }
-            #expect(start.duration(to: .now) < .seconds(60))
+            #expect(start.duration(to: .now) < .seconds(30))
         }
     }
 
@@ -63,10 +63,10 @@ import TrackingStore
             let start = ContinuousClock.now
             try await connection.sendAll("POST /none HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
             let chunk = "1000\r\n" + String(repeating: "x", count: 4096) + "\r\n"
-            while connection.send(chunk.utf8) != nil, start.duration(to: .now) < .seconds(60) {
+            while connection.send(chunk.utf8) != nil, start.duration(to: .now) < .seconds(40) {
                 try await Task.sleep(for: .milliseconds(1))
             }
-            #expect(start.duration(to: .now) < .seconds(60))
+            #expect(start.duration(to: .now) < .seconds(30))
         }
     }
 
@@ -134,7 +134,7 @@ import TrackingStore
         try await self.serve { port, _ in
             let idle = try (0..<400).map { _ in try RawConnection(port: port) }
             #expect(try await HTTPAnswer.of("/healthz", port: port).status == 200)
-            for connection in idle { #expect(try await connection.read(within: .seconds(10)).isEmpty) }
+            for connection in idle { #expect(try await connection.read(within: .seconds(40)).isEmpty) }
         }
     }
 }
