@@ -132,6 +132,12 @@ public struct Gateway: Service {
         SessionRoutes(store: self.access, configuration: self.configuration).add(to: router)
         APIRoutes(history: self.history, live: self.live ?? .none).add(to: router)
         self.liveRoutes?.add(to: router)
+        if let intake = self.configuration.intake {
+            PhoneRoutes(
+                configuration: self.configuration.phones, quarantine: Quarantine(database: self.database),
+                take: intake.take
+            ).add(to: router)
+        }
         PageRoutes(leaflet: self.configuration.leaflet, tiles: self.tiles).add(to: router)
         return router
     }

@@ -72,7 +72,7 @@ import Testing
         #expect(try await Self.send(body, to: url, headers).status == 200)
         try await scene.tap.wait {
             !$0.updates(of: "bike").isEmpty && $0.events("VISIT", of: "bike").count == 1
-                && !$0.messages(on: "tracking/bike/trip").isEmpty
+                && !$0.messages(on: "bike/trip").isEmpty
         }
         #expect(scene.tap.updates(of: "bike").map(\.seq).count == 1, "sent twice, told once")
 
