@@ -103,9 +103,6 @@ import Testing
                 ("webhook", "https://example.org/hook"), ("webhook-secret-file", "/etc/hook"),
                 ("webhook-secret", "0123456789abcdef"), ("webhook-kinds", "event"),
             ]),
-        HistoryCase(
-            FenceCommand.Add.self, ["fence", "add", "depot", "--circle", "52,-8", "--radius", "50"],
-            Self.state + [("circle", "53,-9"), ("radius", "60")]),
         HistoryCase(FenceCommand.List.self, ["fence", "list"], Self.state + [("format", "json")]),
         HistoryCase(FenceCommand.Remove.self, ["fence", "remove", "depot"], Self.state),
         HistoryCase(RuleCommand.List.self, ["rule", "list"], Self.state),
