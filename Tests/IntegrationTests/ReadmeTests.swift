@@ -79,12 +79,15 @@ import Testing
             }
             let own = line.replacing("127.0.0.1:1883", with: "127.0.0.1:\(broker.port)")
                 .replacing("127.0.0.1:2947", with: "127.0.0.1:\(gpsd.port)")
+                + (line.hasPrefix("godwit serve") ? " --listen 127.0.0.1:0" : "")
             started.append((line, try self.shell("exec \(own)", broker)))
         }
-        #expect(started.map { $0.line.prefix { $0 != " " } } == ["godwit-agent", "godwit", "godwit", "mosquitto_sub"])
+        #expect(started.map { $0.line.prefix { $0 != " " } } == ["godwit-agent", "godwit", "godwit", "mosquitto_sub", "godwit", "godwit"])
         for (line, command) in started {
             switch line.prefix(while: { $0 != " " }) {
             case "godwit" where line.hasPrefix("godwit watch"): try await command.wait(for: " van-7 location 52.6")
+            case "godwit" where line.hasPrefix("godwit token"): try await command.wait(for: "gw_")
+            case "godwit" where line.hasPrefix("godwit serve"): try await command.waitForLog("listening on")
             case "mosquitto_sub": try await command.wait(for: "tracking/van-7 {\"location\"")
             default: break
             }
@@ -100,7 +103,8 @@ import Testing
         let programs = Programs.root.appending(path: ".build/debug").path()
         return try RunningProgram(
             "/usr/bin/env", ["-C", Programs.root.path(), "/bin/sh", "-c", command],
-            environment: ["PATH": "\(programs):\(path)", "XDG_CONFIG_HOME": broker.directory.path()])
+            environment: ["PATH": "\(programs):\(path)", "XDG_CONFIG_HOME": broker.directory.path(), "XDG_STATE_HOME": broker.directory.path(),
+            ])
     }
 
     // MARK: - The examples
