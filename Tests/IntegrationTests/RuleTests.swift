@@ -64,6 +64,7 @@ import Testing
         _ = try await self.ok(["rule", "add", "home", "--enter", "depot", "--group", "north"])
         let token = try #require(
             try await self.ok(["token", "create", "--name", "phone", "--publish", "van-7"]).first)
+        let desk = try #require(try await self.ok(["token", "create", "--name", "desk", "--read-all"]).first)
         let secret = self.folder.appending(path: "secret")
         try "a secret of enough bytes\n".write(to: secret, atomically: true, encoding: .utf8)
         let gateway = try Programs.start(
@@ -94,6 +95,9 @@ import Testing
         let deliveries = hook.output.split(separator: "\n").filter { $0.contains("FENCE_ENTERED") }
             .compactMap { $0.split(separator: " ", maxSplits: 1).last }
         #expect(deliveries.count >= 2 && Set(deliveries).count == 1)
+        let seen = try await LoopbackHTTP.request(
+            "GET", "/api/v1/trackables", port: port, headers: ["Authorization": "Bearer \(desk)"])
+        #expect(seen.text.contains(#""groups":["north"],"id":"van-7","name":"Van 7""#), "\(seen.text)")
         // A rule that comes while it runs counts within a second or two.
         _ = try await self.ok(["rule", "add", "away", "--leave", "depot"])
         _ = try await self.ok(["rule", "remove", "home"])
