@@ -18,6 +18,8 @@ let spool = Target.Dependency.product(name: "TrackingSpool", package: "godwit")
 let store = Target.Dependency.product(name: "TrackingStore", package: "godwit")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
 let package = Package(
@@ -27,6 +29,8 @@ let package = Package(
         .package(name: "godwit", path: ".."),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     ],
     targets: [
         .target(name: "CReference", linkerSettings: [.linkedLibrary("mosquitto")]),
@@ -56,6 +60,9 @@ let package = Package(
             swiftSettings: settings),
         .executableTarget(
             name: "store-benchmarks", dependencies: ["BenchmarkSupport", core, store, grdb, sqlite],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "gateway-benchmarks", dependencies: ["BenchmarkSupport", core, mqtt, hummingbird, nioCore],
             swiftSettings: settings),
         .executableTarget(
             name: "agent-benchmarks", dependencies: ["BenchmarkSupport", core, mqtt], swiftSettings: settings),

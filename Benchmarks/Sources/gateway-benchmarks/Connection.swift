@@ -1,0 +1,124 @@
+import BenchmarkSupport
+import Glibc
+
+/// A connection to 127.0.0.1 that speaks HTTP/1.1 in whole requests and answers.
+final class Connection {
+    let descriptor: Int32
+    private var buffer: [UInt8] = []
+
+    init(port: Int) throws {
+        self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let descriptor = self.descriptor
+        let code = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard code == 0 else { throw BenchmarkError("nothing listens on port \(port)") }
+        var one: Int32 = 1
+        setsockopt(self.descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    deinit { close(self.descriptor) }
+
+    func write(_ bytes: [UInt8]) throws {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { send(self.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { throw BenchmarkError("the gateway closed a connection") }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// Sends a request and reads its answer: the status and the body.
+    func ask(_ method: String, _ path: String, token: String, body: [UInt8] = []) throws -> (Int, [UInt8]) {
+        let head =
+            "\(method) \(path) HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\nUser-Agent: Overland/1.3\r\n"
+            + "Content-Type: application/json\r\nContent-Length: \(body.count)\r\n\r\n"
+        try self.write(Array(head.utf8) + body)
+        let mark = Array("\r\n\r\n".utf8)
+        while true {
+            if let end = self.buffer.indices.first(where: { self.buffer[$0...].starts(with: mark) }) {
+                let head = String(decoding: self.buffer[..<end], as: UTF8.self)
+                let status = Int(head.dropFirst(9).prefix(3)) ?? 0
+                let lengths = head.lowercased().split(separator: "\r\n").filter { $0.hasPrefix("content-length:") }
+                let length = lengths.first.flatMap { Int($0.split(separator: " ").last ?? "") }
+                let start = end + 4
+                guard let length else { return (status, try self.readChunks(from: start)) }
+                while self.buffer.count < start + length { try self.read() }
+                let body = Array(self.buffer[start..<(start + length)])
+                self.buffer.removeFirst(start + length)
+                return (status, body)
+            }
+            try self.read()
+        }
+    }
+
+    /// A body that comes in chunks, their framing included; what is measured is the time.
+    private func readChunks(from start: Int) throws -> [UInt8] {
+        let mark = Array("\r\n0\r\n\r\n".utf8)
+        while !self.buffer.suffix(mark.count).elementsEqual(mark) { try self.read() }
+        defer { self.buffer = [] }
+        return Array(self.buffer[start...])
+    }
+
+    private func read() throws {
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        let count = recv(self.descriptor, &chunk, chunk.count, 0)
+        guard count > 0 else { throw BenchmarkError("the gateway closed a connection") }
+        self.buffer += chunk[..<count]
+    }
+}
+
+/// Many connections that hold a stream open, read by one thread.
+final class Streams {
+    private let connections: [Connection]
+    private var states: [pollfd]
+
+    /// Opens so many streams of a trackable and waits until each has said something.
+    init(_ count: Int, port: Int, token: String, trackable: String) throws {
+        let request = Array(
+            "GET /api/v1/live?trackables=\(trackable) HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\n\r\n"
+                .utf8)
+        var connections: [Connection] = []
+        for _ in 0..<count {
+            let connection = try Connection(port: port)
+            try connection.write(request)
+            connections.append(connection)
+        }
+        self.connections = connections
+        self.states = connections.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
+        var silent = Set(0..<count)
+        try self.read(until: secondsNow() + 60) { index, _ in
+            silent.remove(index)
+            return !silent.isEmpty
+        }
+        guard silent.isEmpty else { throw BenchmarkError("\(silent.count) of \(count) streams said nothing") }
+    }
+
+    /// Hands over what comes, until `each` says that it is enough, or a time.
+    func read(until deadline: Double, _ each: (Int, ArraySlice<UInt8>) throws -> Bool) throws {
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        while case let left = deadline - secondsNow(), left > 0 {
+            guard poll(&self.states, nfds_t(self.states.count), Int32(min(left, 1) * 1000)) > 0 else { continue }
+            for index in self.states.indices where self.states[index].revents != 0 {
+                let length = recv(self.connections[index].descriptor, &chunk, chunk.count, 0)
+                guard length > 0 else { throw BenchmarkError("the gateway closed a stream") }
+                guard try each(index, chunk[..<length]) else { return }
+            }
+        }
+    }
+
+    /// How many still stand, as the kernel knows it.
+    var standing: Int {
+        self.connections.count { connection in
+            var byte: UInt8 = 0
+            let count = recv(connection.descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
+            return count != 0
+        }
+    }
+}

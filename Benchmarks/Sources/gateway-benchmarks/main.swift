@@ -1,0 +1,201 @@
+// The gateway: Overland's batches made durable, positions to many browsers, streams that idle, last positions.
+//
+// `gateway-benchmarks PROGRAM`, where PROGRAM is a release build of `godwit`. Broker, gateway and load share the machine. The
+// reference is a bare Hummingbird handler, run beside it.
+
+import BenchmarkSupport
+import Glibc
+import TrackingCore
+import TrackingMQTT
+
+var limit = rlimit(rlim_cur: 65_536, rlim_max: 65_536)
+setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+
+if CommandLine.arguments.count == 3, CommandLine.arguments[1] == "bare", let port = Int(CommandLine.arguments[2]) {
+    try await Bare.serve(port: port)
+    exit(0)
+}
+guard CommandLine.arguments.count == 2 else {
+    print("usage: gateway-benchmarks PROGRAM")
+    exit(64)
+}
+let program = CommandLine.arguments[1]
+let broker = try Broker()
+let folder = "/tmp/godwit-gateway-bench-\(getpid())"
+mkdir(folder, 0o700)
+
+/// A token of the gateway's: what the program prints.
+func token(_ name: String, _ more: [String]) throws -> String {
+    let path = "\(folder)/token"
+    let command =
+        "exec '\(program)' token create --name \(name) --state '\(folder)' \(more.joined(separator: " ")) >'\(path)'"
+    guard try ChildProcess("sh", ["-c", command]).waitForEnd() == 0 else { throw BenchmarkError("no token") }
+    return String(KernelFiles.read(path).prefix { $0 != "\n" })
+}
+
+/// Waits until a port answers.
+func wait(for port: Int) throws {
+    for _ in 0..<1000 {
+        if (try? Connection(port: port)) != nil { return }
+        usleep(10_000)  // a server tells nobody that it listens: it is asked, 1000 times at most
+    }
+    throw BenchmarkError("nothing listens on port \(port)")
+}
+
+/// A batch of 200 points of one device, as Overland writes it.
+func batch(_ number: Int) -> [UInt8] {
+    let features = (0..<200).map { index -> String in
+        let time = 1_700_000_000 + number * 200 + index
+        var parts = tm()
+        var seconds = time_t(time)
+        gmtime_r(&seconds, &parts)
+        var text = [CChar](repeating: 0, count: 32)
+        strftime(&text, 32, "%Y-%m-%dT%H:%M:%SZ", &parts)
+        let stamp = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return """
+            {"type":"Feature","geometry":{"type":"Point","coordinates":[-8.\(index)1,52.\(index)2]},"properties":{"timestamp":"\(stamp)",\
+            "altitude":80,"speed":4,"course":271,"horizontal_accuracy":5,"vertical_accuracy":3,"motion":["driving"],"wifi":"",\
+            "battery_state":"unplugged","battery_level":0.85,"device_id":"phone"}}
+            """
+    }
+    return Array("{\"locations\":[\(features.joined(separator: ","))]}".utf8)
+}
+
+let phones = 8
+let tokens = try (0..<phones).map { try token("phone\($0)", ["--publish", "phone-\($0)"]) }
+let reader = try token("desk", ["--read-all"])
+let ports = (gateway: Int.random(in: 32_100..<32_500), bare: Int.random(in: 32_500..<32_700))
+let gateway = try ChildProcess(
+    "setpriv",
+    [
+        "--pdeathsig", "KILL", program, "serve", "--broker", "mqtt://127.0.0.1:\(broker.port)", "--listen",
+        "127.0.0.1:\(ports.gateway)", "--state", folder,
+        "--no-store", "--rate-limit", "100000", "--log-level", "error",
+    ])
+let bare = try ChildProcess(
+    "setpriv", ["--pdeathsig", "KILL", CommandLine.arguments[0], "bare", "\(ports.bare)"], isQuiet: true)
+try wait(for: ports.gateway)
+try wait(for: ports.bare)
+var report = Report()
+
+// MARK: - Overland
+
+/// Sends batches on as many connections as there are phones, for some seconds: batches a second, and the time of each.
+func overland(_ port: Int, batches: Int, from first: Int, pause: Double) async throws -> (
+    perSecond: Double, times: [Double]
+) {
+    let start = secondsNow()
+    let times = try await withThrowingTaskGroup(of: [Double].self) { group in
+        for phone in 0..<phones {
+            let token = tokens[phone]
+            group.addTask {
+                let connection = try Connection(port: port)
+                var times: [Double] = []
+                for number in 0..<batches {
+                    let body = batch(first + number)
+                    let due = start + pause * Double(number)
+                    // The pace of the load.
+                    if pause > 0, due > secondsNow() { usleep(UInt32((due - secondsNow()) * 1e6)) }
+                    let sent = secondsNow()
+                    let (status, answer) = try connection.ask("POST", "/overland", token: token, body: body)
+                    guard status == 200, answer.starts(with: Array(#"{"result":"ok""#.utf8)) else {
+                        throw BenchmarkError(
+                            "answered \(status) \(String(decoding: answer.prefix(200), as: UTF8.self))")
+                    }
+                    times.append(secondsNow() - sent)
+                }
+                return times
+            }
+        }
+        return try await group.reduce(into: []) { $0 += $1 }
+    }
+    return (Double(phones * batches) / (secondsNow() - start), times.sorted())
+}
+
+_ = try await overland(ports.gateway, batches: 5, from: 0, pause: 0)
+let taken = try await overland(ports.gateway, batches: 60, from: 10, pause: 0)
+let read = try await overland(ports.bare, batches: 60, from: 10, pause: 0)
+report.compare(
+    "Overland's batches of 200, durable", reference: read.perSecond * 200, measured: taken.perSecond * 200, "points/s")
+report.measure("the same", taken.perSecond * 200, "points/s", .atLeast(10_000))
+let paced = try await overland(ports.gateway, batches: 40, from: 100, pause: Double(phones) / 25)
+report.measure("answer at 5,000 points/s, p99", paced.times[paced.times.count * 99 / 100] * 1000, "ms", .below(250))
+
+// MARK: - Live streams
+
+let transport = try MQTTClient(
+    configuration: MQTTConfiguration(
+        endpoints: [MQTTEndpoint(host: "127.0.0.1", port: broker.port, isTLS: false)], client: ClientID("load")))
+let van = try TrackableID("van")
+
+func update(_ seq: UInt64) throws -> [UInt8] {
+    var location = Location(
+        coordinate: Coordinate(latitude: 52, longitude: -8)!, time: UnixTime(1_790_000_000 + Double(seq)))
+    (location.seq, location.stream) = (seq, StreamID("one"))
+    return try LocationCodec.encode(LocationUpdate(location: location))
+}
+
+let publishing = Task { await transport.run() }
+try await transport.publish(OutgoingMessage(topic: "tracking/van", payload: try update(1), isRetained: true))
+do {
+    let streams = try Streams(1_000, port: ports.gateway, token: reader, trackable: "van")
+    var times: [Double] = []
+    for seq in UInt64(2)...21 {
+        let sent = secondsNow()
+        try await transport.publish(OutgoingMessage(topic: "tracking/van", payload: try update(seq), isRetained: true))
+        let mark = Array("\"seq\":\(seq)".utf8)
+        var waiting = 1_000
+        try streams.read(until: secondsNow() + 10) { _, bytes in
+            guard bytes.indices.contains(where: { bytes[$0...].starts(with: mark) }) else { return true }
+            times.append(secondsNow() - sent)
+            waiting -= 1
+            return waiting > 0
+        }
+        guard waiting == 0 else { throw BenchmarkError("\(waiting) streams did not hear of update \(seq)") }
+    }
+    times.sort()
+    report.measure(
+        "a position from MQTT to 1,000 streams, p99", times[times.count * 99 / 100] * 1000, "ms", .below(100))
+}
+
+func resident(_ process: ChildProcess) -> Double { KernelFiles.kibibytes("VmRSS", in: "/proc/\(process.id)/status") }
+
+let before = (gateway: resident(gateway), bare: resident(bare))
+do {
+    let idle = try Streams(5_000, port: ports.gateway, token: reader, trackable: "van")
+    let same = try Streams(5_000, port: ports.bare, token: reader, trackable: "van")
+    report.compare(
+        "memory with 5,000 streams that idle", reference: resident(bare) / 1024, measured: resident(gateway) / 1024,
+        "MiB",
+        .atMost(1.25))
+    report.compare(
+        "of that, of each stream", reference: (resident(bare) - before.bare) / 5_000,
+        measured: (resident(gateway) - before.gateway) / 5_000, "KiB")
+    _ = (idle.standing, same.standing)
+}
+do {
+    let many = try Streams(10_000, port: ports.gateway, token: reader, trackable: "van")
+    try many.read(until: secondsNow() + 20) { _, _ in true }
+    report.measure("of 10,000 streams, standing after 20 s", Double(many.standing), "", .atLeast(10_000))
+}
+
+// MARK: - Last positions
+
+for index in 0..<10_000 {
+    try await transport.publish(
+        OutgoingMessage(topic: "tracking/bus-\(index)", payload: try update(1), isRetained: true))
+}
+let client = try Connection(port: ports.gateway)
+var positions: [Double] = []
+for _ in 0..<10 {
+    let start = secondsNow()
+    let (status, body) = try client.ask("GET", "/api/v1/positions", token: reader)
+    guard status == 200, body.count > 1_000_000 else { throw BenchmarkError("answered \(status), \(body.count) bytes") }
+    positions.append(secondsNow() - start)
+}
+report.measure("last positions of 10,000 trackables, best of 10", positions.min()! * 1000, "ms", .atMost(50))
+publishing.cancel()
+gateway.end(SIGTERM)
+bare.end(SIGKILL)
+try ChildProcess("rm", ["-rf", folder]).waitForEnd()
+exit(report.isMet ? 0 : 1)
