@@ -104,6 +104,13 @@ import Testing
                 ("webhook-secret", "0123456789abcdef"), ("webhook-kinds", "event"),
             ]),
         HistoryCase(
+            Bridge.OwnTracks.self, ["bridge", "owntracks"],
+            Self.broker + Self.state + [
+                ("owntracks-root", "acme/owntracks"), ("map", "/etc/godwit/devices.json"),
+                ("owntracks-keys", "/etc/godwit/keys.json"), ("out", "godwit"), ("home-assistant", nil),
+                ("user-per-connection", nil), ("acknowledge-by", "keeper"),
+            ]),
+        HistoryCase(
             FenceCommand.Add.self, ["fence", "add", "depot", "--circle", "52,-8", "--radius", "50"],
             Self.state + [("circle", "53,-9"), ("radius", "60")]),
         HistoryCase(FenceCommand.List.self, ["fence", "list"], Self.state + [("format", "json")]),
