@@ -173,7 +173,16 @@ extension BrokerOptions {
     ///
     /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a password file.
     public func transport(_ identity: Identity) throws(TrackingError) -> MQTTTransport {
-        try self.transport(MQTTConfiguration(endpoints: try self.endpoints.map(\.0), client: identity.client))
+        try self.transport(identity.client, user: nil)
+    }
+
+    /// The same under a name of its own.
+    ///
+    /// - Parameter user: The user in place of the one in the address, with the same password; `nil` for that one.
+    /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a password file.
+    public func transport(_ client: ClientID, user: String?) throws(TrackingError) -> MQTTTransport {
+        let base = MQTTConfiguration(endpoints: try self.endpoints.map(\.0), client: client)
+        return try MQTTTransport(configuration: self.completed(base, as: user))
     }
 
     /// The connection on which a recorder takes in: what the broker sends is acknowledged when the recorder says so, and the
@@ -204,10 +213,6 @@ extension BrokerOptions {
     public func client(_ identity: Identity) throws(TrackingError) -> MQTTClient {
         let base = MQTTConfiguration(endpoints: try self.endpoints.map(\.0), client: identity.client)
         return try MQTTClient(configuration: self.completed(base))
-    }
-
-    private func transport(_ base: MQTTConfiguration) throws(TrackingError) -> MQTTTransport {
-        try MQTTTransport(configuration: self.completed(base))
     }
 
     /// With credentials and certificates.

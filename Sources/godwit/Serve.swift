@@ -140,7 +140,7 @@ struct Serve: AsyncParsableCommand {
         configuration.maximumBodyBytes = self.maxBody
         (configuration.webhooks, configuration.webhookKinds) = (try self.webhooks.webhooks(), self.webhooks.kinds)
         configuration.phones = try self.phones.configuration()
-        configuration.intake = try self.intake.intake(self.broker, self.state)
+        configuration.intake = try self.intake.intake(self.broker, self.state, name: "gateway")
         configuration.leaflet = self.leaflet
         guard self.tiles == nil || self.mbtiles == nil else {
             throw TrackingError(.invalidConfiguration, "give --tiles or --mbtiles, not both")

@@ -60,6 +60,7 @@ import Testing
         ("godwit", "send", [Self.broker, "`godwit send COMMAND ID…`"]),
         ("godwit", "record", [Self.broker, Self.history, "`godwit record`"]),
         ("godwit", "serve", [Self.broker, Self.history, "`godwit serve`"]),
+        ("godwit", "bridge owntracks", [Self.broker, "`godwit bridge owntracks`"]),
         ("godwit", "token create", [Self.gateway, "`godwit token create`"]),
         ("godwit", "token list", [Self.gateway, "`godwit token list`"]),
         ("godwit", "token revoke", [Self.gateway]),

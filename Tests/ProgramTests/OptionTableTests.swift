@@ -104,6 +104,13 @@ import Testing
                 ("webhook", "https://example.org/hook"), ("webhook-secret-file", "/etc/hook"),
                 ("webhook-secret", "0123456789abcdef"), ("webhook-kinds", "event"),
             ]),
+        HistoryCase(
+            Bridge.OwnTracks.self, ["bridge", "owntracks"],
+            Self.broker + Self.state + [
+                ("owntracks-root", "acme/owntracks"), ("map", "/etc/godwit/devices.json"),
+                ("owntracks-keys", "/etc/godwit/keys.json"), ("out", "godwit"), ("home-assistant", nil),
+                ("user-per-connection", nil), ("acknowledge-by", "keeper"),
+            ]),
         HistoryCase(FenceCommand.List.self, ["fence", "list"], Self.state + [("format", "json")]),
         HistoryCase(FenceCommand.Remove.self, ["fence", "remove", "depot"], Self.state),
         HistoryCase(RuleCommand.List.self, ["rule", "list"], Self.state),

@@ -5,7 +5,7 @@ import TrackingGateway
 import TrackingPublisher
 import TrackingSpool
 
-/// How what comes in by HTTP is published.
+/// How what comes in from phones is published.
 struct IntakeOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -23,15 +23,17 @@ struct IntakeOptions: ParsableArguments {
         }
     }
 
-    /// What publishes, on a connection of its own: `gateway`, or the name that the broker options give it.
-    func intake(_ broker: BrokerOptions, _ state: StateOptions) throws -> Intake {
+    /// What publishes, on a connection of its own.
+    ///
+    /// - Parameter name: The connection's name where the broker options give it none; that of the log in any case.
+    func intake(_ broker: BrokerOptions, _ state: StateOptions, name: String) throws -> Intake {
         let identity = try broker.identity()
         var configuration = PublisherConfiguration(
-            client: identity.isRandom ? try ClientID("gateway") : identity.client, session: identity.session)
+            client: identity.isRandom ? try ClientID(name) : identity.client, session: identity.session)
         configuration.topicRoot = try TopicRoot(broker.topicRoot)
         configuration.recording.recorders = try self.recorders()
         return Intake(
             configuration: configuration, transport: try broker.transport(for: configuration),
-            spool: SQLiteSpool(path: try state.path(for: "gateway-spool.sqlite")))
+            spool: SQLiteSpool(path: try state.path(for: "\(name)-spool.sqlite")))
     }
 }

@@ -1,0 +1,54 @@
+package import TrackingCore
+
+/// Tells Home Assistant of a trackable: a `device_tracker` whose attributes it reads from the trackable's own topic.
+package struct HomeAssistantDiscovery: Hashable, Sendable {
+    /// Where Home Assistant looks for devices, without a slash at either end.
+    private let prefix: String
+    private let topicRoot: TopicRoot
+
+    /// Makes the discovery of the trackables beneath a root.
+    package init(prefix: String = "homeassistant", topicRoot: TopicRoot) {
+        self.prefix = prefix
+        self.topicRoot = topicRoot
+    }
+
+    /// The topic of a trackable's announcement; empty there, Home Assistant forgets it.
+    func topic(of id: TrackableID) -> String {
+        "\(self.prefix)/device_tracker/\(Self.name(self.topicRoot.path))/\(Self.name(id.topicLevel))/config"
+    }
+
+    /// The message that makes the trackable known; the broker keeps it.
+    func announcement(of id: TrackableID) -> OutgoingMessage {
+        let name = "godwit-\(Self.name(self.topicRoot.path))-\(Self.name(id.topicLevel))"
+        let topic = self.topicRoot.path(.location(id))
+        let config = JSONValue.object([
+            "unique_id": .text(name), "name": .text("Position"), "source_type": .text("gps"),
+            "json_attributes_topic": .text(topic), "json_attributes_template": .text(Self.attributes),
+            "device": .object([
+                "identifiers": .list([.text(name)]), "name": .text(id.rawValue), "manufacturer": .text("Godwit"),
+                "model": .text("Trackable"),
+            ]),
+            "origin": .object(["name": .text("Godwit")]),
+        ])
+        return OutgoingMessage(topic: self.topic(of: id), payload: config.json, isRetained: true)
+    }
+
+    /// Makes the attributes that Home Assistant reads of a location update (`docs/protocol.md`, "Payloads").
+    static let attributes = """
+        {% if value_json is defined %}{% set fix = value_json.location %}{% set p = fix.properties %}\
+        {{ dict({'latitude': fix.geometry.coordinates[1], 'longitude': fix.geometry.coordinates[0], \
+        'gps_accuracy': p.accuracyHorizontal | default(0), 'time': p.time}, \
+        **({'battery_level': (p.batteryLevel * 100) | round | int} if p.batteryLevel is defined else {})) | tojson }}\
+        {% endif %}
+        """
+
+    /// Text in the alphabet of a node or an object, `A-Z a-z 0-9 - _`: any other byte, and `_`, as `_` and two digits.
+    private static func name(_ text: String) -> String {
+        text.utf8.map { byte in
+            switch UnicodeScalar(byte) {
+            case "A"..."Z", "a"..."z", "0"..."9", "-": String(UnicodeScalar(byte))
+            default: "_" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }.joined()
+    }
+}

@@ -1,0 +1,161 @@
+package import Logging
+import ServiceLifecycle
+package import TrackingCore
+import TrackingRuntime
+
+/// Takes in what OwnTracks publishes on the broker. A message is acknowledged once its records are safe, where the connection
+/// withholds acknowledgements: what was not comes again.
+package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
+    private let reader: OwnTracksReader
+    private let transport: Transport
+    private let take: PhoneRoutes.Take
+    private let quarantine: Quarantine
+    private let failsFast: Bool
+    private let logger: Logger
+    private let bad: BadMessages
+    private let clock = DeviceClock()
+
+    /// Makes a receiver that hears nothing yet.
+    ///
+    /// - Parameters:
+    ///   - transport: The connection; it is run and closed by this receiver.
+    ///   - take: Makes records safe.
+    ///   - failsFast: Whether it ends when it cannot connect.
+    package init(
+        reader: OwnTracksReader, transport: Transport, quarantine: Quarantine, failsFast: Bool = false,
+        logger: Logger = Logger(label: "godwit.bridge"), take: @escaping PhoneRoutes.Take
+    ) {
+        self.reader = reader
+        self.transport = transport
+        self.take = take
+        self.quarantine = quarantine
+        self.failsFast = failsFast
+        self.logger = logger
+        self.bad = BadMessages(logger: logger)
+    }
+
+    /// Runs until a graceful shutdown or cancellation. Call it once.
+    ///
+    /// - Throws: Why it cannot connect, where that is no reason to wait.
+    package func run() async throws {
+        try await cancelWhenGracefulShutdown {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { await self.transport.run() }
+                defer { group.cancelAll() }
+                try await self.listen()
+            }
+        }
+    }
+
+    private func listen() async throws(TrackingError) {
+        // How many messages came on which connection.
+        var received = (count: 0, connection: 0)
+        for await events in self.transport.events {
+            var batches: [TrackableID: PhoneBatch] = [:]
+            for event in events {
+                switch event {
+                case .connected(let connection, _):
+                    received = (0, connection)
+                    self.transport.send([.subscribe(self.reader.filters, 0)])
+                case .received(let message):
+                    received.count += 1
+                    guard let (id, batch) = self.read(message) else { continue }
+                    batches[id, default: PhoneBatch()].records += batch.records
+                    batches[id, default: PhoneBatch()].refused += batch.refused
+                case .subscribed(_, let refusals): self.note(refusals)
+                case .disconnected(let lost): try self.note(lost)
+                case .published: break
+                }
+            }
+            await self.keep(batches)
+            guard !Task.isCancelled else { return }
+            if received.count > 0 {
+                self.transport.send([.acknowledge(through: received.count, connection: received.connection)])
+            }
+        }
+    }
+
+    private func read(_ message: IncomingMessage) -> (TrackableID, PhoneBatch)? {
+        let moment = self.clock.moment
+        switch self.reader.read(message, receivedAt: moment.wall) {
+        case .batch(let id, let batch): return (id, batch)
+        case .ignored: return nil
+        case .refused(let error):
+            self.bad.skipped(message.topic, error, now: moment.now)
+            return nil
+        }
+    }
+
+    // MARK: Keeping
+
+    private func keep(_ batches: [TrackableID: PhoneBatch]) async {
+        await withDiscardingTaskGroup { group in
+            for (id, batch) in batches { group.addTask { await self.keep(batch, of: id) } }
+        }
+    }
+
+    /// Returns when all of it is safe, or the task is cancelled.
+    private func keep(_ batch: PhoneBatch, of id: TrackableID) async {
+        var refused = batch.refused
+        if !batch.records.isEmpty {
+            await self.untilDone(id) { () throws(TrackingError) in
+                do throws(TrackingError) {
+                    try await self.take(id, batch)
+                } catch {
+                    guard error.isOfContent else { throw error }
+                    refused.append(RefusedPiece(reason: error.message, bytes: []))
+                }
+            }
+        }
+        guard !refused.isEmpty else { return }
+        self.logger.debug("records were refused", metadata: ["trackable": "\(id)", "count": "\(refused.count)"])
+        let now = self.clock.moment.wall
+        await self.untilDone(id) { () throws(TrackingError) in
+            try await self.quarantine.add(refused, of: id, from: "OwnTracks on the broker", at: now)
+        }
+    }
+
+    /// Tries until it is done, or the task is cancelled, with waits up to 30 s.
+    private func untilDone(_ id: TrackableID, _ work: () async throws(TrackingError) -> Void) async {
+        var wait = Duration.seconds(1)
+        while !Task.isCancelled {
+            do throws(TrackingError) {
+                return try await work()
+            } catch {
+                guard !Task.isCancelled else { return }
+                self.logger.warning(
+                    "not taken; it is tried again",
+                    metadata: ["trackable": "\(id)", "reason": "\(error)", "retry in": "\(wait)"])
+                try? await Task.sleep(for: wait)
+                wait = min(wait * 2, .seconds(30))
+            }
+        }
+    }
+
+    // MARK: Telling
+
+    private func note(_ refusals: [TrackingError?]) {
+        let refused = zip(self.reader.filters, refusals).filter { $1 != nil }
+        for (filter, error) in refused {
+            self.logger.error(
+                "not taken in", metadata: ["filter": "\(filter)", "reason": "\(error.map { "\($0)" } ?? "")"])
+        }
+        if refused.isEmpty { self.logger.info("listening to OwnTracks") }
+    }
+
+    private func note(_ lost: Disconnection) throws(TrackingError) {
+        guard let reason = lost.reason else { return }
+        self.logger.warning("not connected to the broker", metadata: ["reason": "\(reason)"])
+        if lost.retry == nil || self.failsFast && lost.lasted == nil { throw reason }
+    }
+}
+
+extension TrackingError {
+    /// Whether it is the records that are wrong, so that trying again is of no use.
+    fileprivate var isOfContent: Bool {
+        switch self.code {
+        case .invalidName, .invalidPayload, .payloadTooLarge: true
+        default: false
+        }
+    }
+}

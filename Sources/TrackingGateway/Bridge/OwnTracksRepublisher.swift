@@ -1,0 +1,203 @@
+package import TrackingCore
+
+/// Decides what of our positions goes out: to OwnTracks' topics, and as Home Assistant's discovery.
+///
+/// The devices that are on OwnTracks' topics themselves are left out there: their positions came from them.
+package struct OwnTracksRepublisher: Sendable {
+    /// What an operator may choose.
+    package struct Configuration: Sendable {
+        /// Where the messages are, and under which user ours go out; no user: none do.
+        package var reader: OwnTracksReader.Configuration
+        /// Where our topics are.
+        package var topicRoot = TopicRoot.standard
+        /// How trackables are told to Home Assistant; `nil` where they are not.
+        package var discovery: HomeAssistantDiscovery?
+        /// The most trackables; further ones are reported and left alone.
+        package var maximumTrackables = 10_000
+
+        /// Makes a configuration with the defaults above.
+        package init(reader: OwnTracksReader.Configuration) { self.reader = reader }
+    }
+
+    /// What is to be done.
+    package enum Action: Hashable, Sendable {
+        /// Ask this of the connection.
+        case send([TransportCommand])
+        /// Tell that a message could not be read, or that a trackable is one too many.
+        case skipped(topic: String, TrackingError)
+        /// Tell that the broker refuses what goes out on this topic, or what is listened to.
+        case refused(topic: String, TrackingError)
+    }
+
+    private struct Trackable: Hashable {
+        var order = UpdateOrder()
+        var isAnnounced = false
+        /// Whether it is on OwnTracks' topics itself.
+        var isTheirs = false
+    }
+
+    private let configuration: Configuration
+    private let reader: OwnTracksReader
+    private var trackables: [TrackableID: Trackable] = [:]
+    private var outgoing = NewestMessages()
+
+    /// Starts with nothing heard.
+    package init(_ configuration: Configuration) {
+        self.configuration = configuration
+        self.reader = OwnTracksReader(configuration.reader)
+    }
+
+    /// What to listen to. Theirs come first, so that what the broker keeps of them is known before ours go out.
+    package var filters: [String] {
+        let theirs = self.configuration.reader.outUser == nil ? [] : [self.configuration.reader.topics.positions]
+        return theirs + [self.configuration.topicRoot.path(.everyLocation)]
+    }
+
+    /// Something happened on the connection.
+    package mutating func happened(_ event: TransportEvent) -> [Action] {
+        switch event {
+        case .connected:
+            return [.send([.subscribe(self.filters, 0)] + self.outgoing.connected())]
+        case .disconnected:
+            self.outgoing.disconnected()
+            return []
+        case .subscribed(_, let refusals):
+            return zip(self.filters, refusals).compactMap { filter, error in
+                error.map { .refused(topic: filter, $0) }
+            }
+        case .published(let token, let refusal):
+            guard let (topic, commands) = self.outgoing.answered(token) else { return [] }
+            return (refusal.map { [.refused(topic: topic, $0)] } ?? []) + (commands.isEmpty ? [] : [.send(commands)])
+        case .received(let message):
+            return self.received(message)
+        }
+    }
+
+    // MARK: What comes
+
+    private mutating func received(_ message: IncomingMessage) -> [Action] {
+        do throws(TrackingError) {
+            if case .location(let id)? = self.configuration.topicRoot.topic(message.topic) {
+                return self.send(try self.moved(id, message.payload))
+            }
+            try self.heardTheirs(message)
+            return []
+        } catch {
+            return [.skipped(topic: message.topic, error)]
+        }
+    }
+
+    private mutating func heardTheirs(_ message: IncomingMessage) throws(TrackingError) {
+        guard let place = self.configuration.reader.topics.place(message.topic), place.part == nil,
+            place.user != self.configuration.reader.outUser
+        else { return }
+        let id = try self.reader.trackable(of: place)
+        try self.know(id)
+        self.trackables[id]?.isTheirs = true
+    }
+
+    private mutating func know(_ id: TrackableID) throws(TrackingError) {
+        guard self.trackables[id] == nil else { return }
+        guard self.trackables.count < self.configuration.maximumTrackables else {
+            throw TrackingError(
+                .overloaded, "a bridge republishes at most \(self.configuration.maximumTrackables) trackables")
+        }
+        self.trackables[id] = Trackable()
+    }
+
+    /// What goes out when a trackable moved, or was cleared.
+    private mutating func moved(
+        _ id: TrackableID, _ payload: ArraySlice<UInt8>
+    ) throws(TrackingError) -> [OutgoingMessage] {
+        guard !payload.isEmpty else { return self.cleared(id) }
+        let update = try LocationCodec.decode(payload)
+        try self.know(id)
+        var messages: [OutgoingMessage] = []
+        if let discovery = self.configuration.discovery, self.trackables[id]?.isAnnounced == false {
+            self.trackables[id]?.isAnnounced = true
+            messages.append(discovery.announcement(of: id))
+        }
+        if let topic = self.topic(of: id), self.trackables[id]?.isTheirs == false, update.kind == .actual,
+            self.trackables[id]?.order.consider(update) == .current
+        {
+            messages.append(
+                OutgoingMessage(
+                    topic: topic, payload: update.location.ownTracksMessage(of: id).json, isRetained: true))
+        }
+        return messages
+    }
+
+    private mutating func cleared(_ id: TrackableID) -> [OutgoingMessage] {
+        guard let trackable = self.trackables.removeValue(forKey: id) else { return [] }
+        if trackable.isTheirs { self.trackables[id] = Trackable(isTheirs: true) }
+        let position = trackable.isTheirs ? nil : self.topic(of: id)
+        let discovery = trackable.isAnnounced ? self.configuration.discovery?.topic(of: id) : nil
+        return [position, discovery].compactMap(\.self).map {
+            OutgoingMessage(topic: $0, payload: [], isRetained: true)
+        }
+    }
+
+    private func topic(of id: TrackableID) -> String? {
+        self.configuration.reader.outUser.map {
+            self.configuration.reader.topics.path(user: $0, device: id.topicLevel)
+        }
+    }
+
+    private mutating func send(_ messages: [OutgoingMessage]) -> [Action] {
+        let commands = messages.compactMap { self.outgoing.put($0) }
+        return commands.isEmpty ? [] : [.send(commands)]
+    }
+}
+
+/// The newest message of each topic, on its way to the broker: one at a time a topic, and what was overtaken meanwhile is
+/// never sent.
+struct NewestMessages: Sendable {
+    private var isConnected = false
+    private var lastToken: TransportToken = 0
+    /// What was sent and not answered.
+    private var sent: [TransportToken: OutgoingMessage] = [:]
+    /// The topics of those.
+    private var busy: Set<String> = []
+    private var waiting: [String: OutgoingMessage] = [:]
+
+    /// One more; what is to be asked now.
+    mutating func put(_ message: OutgoingMessage) -> TransportCommand? {
+        guard self.isConnected, !self.busy.contains(message.topic) else {
+            self.waiting[message.topic] = message
+            return nil
+        }
+        return self.send(message)
+    }
+
+    /// The connection stands: what waited goes out.
+    mutating func connected() -> [TransportCommand] {
+        self.isConnected = true
+        let messages = self.waiting.values.sorted { $0.topic < $1.topic }
+        self.waiting = [:]
+        return messages.map { self.send($0) }
+    }
+
+    /// The connection is gone: what was not answered waits again, unless something newer does.
+    mutating func disconnected() {
+        self.isConnected = false
+        for message in self.sent.values where self.waiting[message.topic] == nil {
+            self.waiting[message.topic] = message
+        }
+        self.sent = [:]
+        self.busy = []
+    }
+
+    /// The broker answered; the message's topic, and what goes out there next. `nil` for what is not known.
+    mutating func answered(_ token: TransportToken) -> (topic: String, [TransportCommand])? {
+        guard let topic = self.sent.removeValue(forKey: token)?.topic else { return nil }
+        self.busy.remove(topic)
+        return (topic, self.waiting.removeValue(forKey: topic).map { [self.send($0)] } ?? [])
+    }
+
+    private mutating func send(_ message: OutgoingMessage) -> TransportCommand {
+        self.lastToken += 1
+        self.sent[self.lastToken] = message
+        self.busy.insert(message.topic)
+        return .publish(message, self.lastToken)
+    }
+}
