@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Everything that is published below `tracking/`, as a stranger's client sees it.
+/// Everything that is published, below `tracking/` or wherever it is asked for, as a stranger's client sees it.
 final class WireTap: Sendable {
     /// One message.
     struct Message {
@@ -17,14 +17,14 @@ final class WireTap: Sendable {
     private let program: RunningProgram
 
     /// Listens to this broker; returns once nothing more passes it by.
-    static func listen(to broker: MosquittoProcess) async throws -> WireTap {
+    static func listen(to broker: MosquittoProcess, filter: String = "tracking/#") async throws -> WireTap {
         // What stands on the last topic comes when all are listened to.
         let place = ["-h", "127.0.0.1", "-p", "\(broker.port)", "-q", "1"]
         let mark = try RunningProgram("/usr/bin/mosquitto_pub", place + ["-r", "-t", "tap", "-m", "listening"])
         _ = try await mark.result()
         let tap = WireTap(
             program: try RunningProgram(
-                "/usr/bin/mosquitto_sub", place + ["-t", "tracking/#", "-t", "tap", "-F", "%t %p"]))
+                "/usr/bin/mosquitto_sub", place + ["-t", filter, "-t", "tap", "-F", "%t %p"]))
         try await tap.program.wait(for: "tap listening")
         return tap
     }
