@@ -1,4 +1,4 @@
-# What add-device, add-watcher, add-recorder and add-operator share; read by them, not run. POSIX sh.
+# What add-device, add-watcher, add-recorder, add-gateway and add-operator share; read by them, not run. POSIX sh.
 
 set -eu
 umask 077

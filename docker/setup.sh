@@ -14,10 +14,12 @@ fi
 #   libstdc++6       of the runtime    tzdata      times in the reader's zone
 #   libsqlite3-0     the durable log, and histories
 #   libpq5           histories in PostgreSQL
+#   libsodium23      encrypted OwnTracks    zlib1g    compressed bodies    libjs-leaflet…    the gateway's map
 #   ca-certificates  brokers whose certificate a public CA signed
 export DEBIAN_FRONTEND=noninteractive
 apt-get update
-apt-get install --yes --no-install-recommends libmosquitto1 libssl3 libsqlite3-0 libpq5 libstdc++6 ca-certificates tzdata
+apt-get install --yes --no-install-recommends libmosquitto1 libssl3 libsqlite3-0 libpq5 libsodium23 zlib1g libstdc++6 \
+    libjs-leaflet libjs-leaflet.markercluster ca-certificates tzdata
 apt-get clean
 rm -rf /var/lib/apt/lists/*
 

@@ -83,7 +83,7 @@ public enum LayeredArguments {
 
     // MARK: - The command
 
-    /// The subcommand that the first words name, and how many words that takes.
+    /// The subcommand that the first words name, or stand for where one is the default, and how many words that takes.
     private static func command(
         _ arguments: [String], _ root: any ParsableCommand.Type
     ) -> (any ParsableCommand.Type, Int) {
@@ -96,6 +96,7 @@ public enum LayeredArguments {
             command = next
             count += 1
         }
+        while let standard = command.configuration.defaultSubcommand { command = standard }
         return (command, count)
     }
 

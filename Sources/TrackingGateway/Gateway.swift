@@ -130,7 +130,7 @@ public struct Gateway: Service {
         router.add(middleware: AccessMiddleware(store: self.access, configuration: self.configuration))
         HealthRoutes(checks: self.checks, metrics: self.metrics).add(to: router)
         SessionRoutes(store: self.access, configuration: self.configuration).add(to: router)
-        APIRoutes(history: self.history, live: self.live ?? .none).add(to: router)
+        APIRoutes(history: self.history, live: self.live ?? .none, names: RuleStore(self.database)).add(to: router)
         self.liveRoutes?.add(to: router)
         if let intake = self.configuration.intake {
             PhoneRoutes(

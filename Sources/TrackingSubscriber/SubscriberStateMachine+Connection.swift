@@ -96,7 +96,9 @@ extension SubscriberStateMachine {
     private mutating func published(_ token: TransportToken, _ refusal: TrackingError?) -> [Action] {
         let purpose = self.outstanding.removeValue(forKey: token)
         if case .telling(let request) = purpose { return [.published(request: request, refusal)] }
-        guard case .saying(let topic) = purpose, let refusal, self.refusedTopics.insert(topic).inserted else { return [] }
+        guard case .saying(let topic) = purpose, let refusal, self.refusedTopics.insert(topic).inserted else {
+            return []
+        }
         return [.tell(.publishRefused(topic: self.configuration.topicRoot.path(topic), refusal))]
     }
 

@@ -5,7 +5,8 @@ extension SubscriberStateMachine {
     mutating func publish(_ event: TrackingEvent, of id: TrackableID, _ request: UInt64) -> Action {
         guard self.session.isAnnounced else { return Self.notPublished(request) }
         let message = OutgoingMessage(
-            topic: self.configuration.topicRoot.path(.event(id)), payload: MessageCodec.encode(event), isRetained: false)
+            topic: self.configuration.topicRoot.path(.event(id)), payload: MessageCodec.encode(event), isRetained: false
+        )
         return .send([.publish(message, self.token(.telling(request)))])
     }
 

@@ -91,7 +91,7 @@ import TrackingMQTT
                 certs/generate.sh --force ca; certs/generate.sh --force server localhost 127.0.0.1
                 \(access == .password ? "export GODWIT_PASSWORD=pw" : "")
                 ./add-device \(option) dev van; ./add-device \(option) dev2 car; ./add-watcher \(option) eye van
-                ./add-recorder \(option) rec; ./add-operator \(option) boss van
+                ./add-recorder \(option) rec; ./add-gateway \(option) gate; ./add-operator \(option) boss van
                 unset GODWIT_PASSWORD
                 for name in nobody root; do \(plain); done
                 printf 'user root\\ntopic readwrite #\\n' >>acl.conf
@@ -133,6 +133,34 @@ import TrackingMQTT
             configuration.tls.key = folder.appending(path: "certs/clients/\(user).key").path()
         }
         return configuration
+    }
+
+    /// `add-gateway` gives what `godwit serve` needs: to publish what comes in, to watch, to ask, to tell what rules found.
+    @Test(.timeLimit(.minutes(2))) func aGatewayHasWhatItNeeds() async throws {
+        try await self.withFiles(.password) { broker, folder in
+            let state = ["--state", folder.appending(path: "state").path()]
+            let token = try await Programs.run(
+                "godwit", ["token", "create", "--name", "phone", "--publish", "bike"] + state)
+            let secret = try #require(token.lines.first)
+            let gateway = try Programs.start(
+                "godwit",
+                [
+                    "serve", "--broker", "mqtts://gate@localhost:\(broker.port)", "--ca",
+                    folder.appending(path: "certs/ca.crt").path(), "--live-user", "gate-live", "--listen",
+                    "127.0.0.1:0", "--no-store",
+                ] + state, environment: ["GODWIT_PASSWORD": "pw"])
+            try await gateway.waitForLog("listening on http://127.0.0.1:")
+            let port = try #require(
+                gateway.errors.firstMatch(of: #/listening on http://127\.0\.0\.1:(\d+)/#).flatMap { Int($0.1) })
+            let point =
+                #"{"type":"Feature","geometry":{"type":"Point","coordinates":[-8,52]},"properties":{"time":1790000001}}"#
+            let answer = try await LoopbackHTTP.request(
+                "POST", "/points", port: port, headers: ["Authorization": "Bearer \(secret)"], body: point)
+            #expect(answer.status == 200 && answer.text.contains("ok"), "\(answer.text) \(gateway.errors)")
+            gateway.terminate()
+            #expect(try await gateway.result(within: .seconds(20)).code == 0)
+            #expect(!gateway.errors.contains("not authorised"), "\(gateway.errors)")
+        }
     }
 
     /// `add-recorder` gives what `godwit record` needs: two connections, and acknowledgements that the device may read.

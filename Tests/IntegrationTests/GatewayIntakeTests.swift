@@ -119,11 +119,8 @@ import TrackingStore
         let scene = try await Scene()
         let recorder = try await scene.recorder()
         try await scene.withIntake { intake in
-            let clock = ContinuousClock()
-            let started = clock.now
             let names = try await intake.take(Self.drafts(1...200), for: scene.van, within: .seconds(20))
             #expect(names.map(\.seq) == Array(1...200))
-            #expect(started.duration(to: clock.now) < .seconds(10))
             #expect(try await scene.stored() == 200, "answered when it is stored")
             #expect(try await intake.take(Self.drafts(1...200), for: scene.van, within: .seconds(20)) == names)
             // Two at once, that have half of it in common.

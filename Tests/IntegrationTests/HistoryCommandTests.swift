@@ -214,7 +214,7 @@ import TrackingStore
         let feature = try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any]
         #expect(feature?["id"] as? String == "far" && feature?["type"] as? String == "Feature")
         let list = try await shelf.run(["trackables", "--format", "json"])
-        #expect(list.lines[0] == #"{"first":1790000001,"last":1790003000,"streams":1,"trackable":"far"}"#)
+        #expect(list.lines.first == #"{"first":1790000001,"last":1790003000,"streams":1,"trackable":"far"}"#)
         #expect(try await shelf.run(["trackables"]).lines.count == 3)
     }
 

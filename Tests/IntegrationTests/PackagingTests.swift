@@ -21,14 +21,15 @@ import Testing
         try await body(copy.path())
     }
 
-    @Test func systemdFindsNothingWrongWithTheRecordersUnit() async throws {
+    @Test(arguments: [("recorder", "record"), ("gateway", "serve")])
+    func systemdFindsNothingWrongWithTheServersUnits(name: String, command: String) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-unit-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let unit = try String(contentsOf: Self.folder.appending(path: "godwit-recorder.service"), encoding: .utf8)
+        let unit = try String(contentsOf: Self.folder.appending(path: "godwit-\(name).service"), encoding: .utf8)
         let program = Programs.root.appending(path: ".build/debug/godwit").path()
-        try #require(unit.contains("ExecStart=/usr/bin/godwit record\n"))
-        let copy = folder.appending(path: "godwit-recorder.service")
+        try #require(unit.contains("ExecStart=/usr/bin/godwit \(command)\n"))
+        let copy = folder.appending(path: "godwit-\(name).service")
         try unit.replacing("ExecStart=/usr/bin/godwit", with: "ExecStart=\(program)")
             .write(to: copy, atomically: true, encoding: .utf8)
         let check = try await RunningProgram(Self.analyzer, ["verify", "--man=no", copy.path()]).result()

@@ -75,7 +75,7 @@ import TrackingStore
     @Test func aShareLinkIsPrintedAndDiesOnTime() async throws {
         let stage = try await Stage()
         let (gateway, port) = try await stage.serve(stage.store)
-        let link = try await stage.run(["share", "van 7/b", "--for", "2s", "--url", "https://tracks.example.org/"])
+        let link = try await stage.run(["share", "van 7/b", "--for", "15s", "--url", "https://tracks.example.org/"])
         let secret = try #require(link.lines.first?.firstMatch(of: #/^https://tracks.example.org/s/(gs_.{43})$/#)).1
         func status(_ path: String) async throws -> Int {
             try await HTTPAnswer.of(path, port: port, headers: ["Authorization: Bearer \(secret)"]).status
@@ -84,7 +84,7 @@ import TrackingStore
         // What was recorded is from before the link.
         #expect(try await status("/api/v1/trackables/van%207%2Fb/position") == 404)
         #expect(try await status("/api/v1/trackables/van%207%2Fb/history") == 403)
-        let deadline = ContinuousClock.now.advanced(by: .seconds(10))
+        let deadline = ContinuousClock.now.advanced(by: .seconds(60))
         while try await status("/session") == 200, ContinuousClock.now < deadline {
             try await Task.sleep(for: .milliseconds(50))
         }

@@ -248,8 +248,8 @@ async function loadNames() {
   let after = "";
   do {
     const page = await json(`/api/v1/trackables${after && `?after=${encodeURIComponent(after)}`}`);
-    for (const { id, name, icon, group } of page?.trackables ?? []) {
-      names.set(id, { name, icon, group });
+    for (const { id, name, icon, groups } of page?.trackables ?? []) {
+      names.set(id, { name, icon, group: groups?.join(", ") });
       fleet.hasNewNames = true;
       if (fleet.byId.has(id)) Object.assign(fleet.get(id), names.get(id));
     }

@@ -10,6 +10,7 @@ package import TrackingStore
 package struct APIRoutes: Sendable {
     let history: (any HistoryStore)?
     let live: LiveState
+    let names: RuleStore
     let clock = DeviceClock()
 
     /// Makes the routes.
@@ -17,9 +18,11 @@ package struct APIRoutes: Sendable {
     /// - Parameters:
     ///   - history: `nil` where there is none.
     ///   - live: What is known now.
-    package init(history: (any HistoryStore)?, live: LiveState) {
+    ///   - names: What trackables are called.
+    package init(history: (any HistoryStore)?, live: LiveState, names: RuleStore) {
         self.history = history
         self.live = live
+        self.names = names
     }
 
     /// Adds them.
@@ -65,7 +68,10 @@ package struct APIRoutes: Sendable {
         var found = try await self.summaries(for: caller, after: after, limit: limit + 1)
         let hasMore = found.count > limit
         found = Array(found.prefix(limit))
-        var members: [String: JSONValue] = ["trackables": .list(found.map(Self.json))]
+        let labels = try await self.names.labels(of: found.map(\.id))
+        var members: [String: JSONValue] = [
+            "trackables": .list(found.map { .object(Self.members(of: $0, called: labels[$0.id])) })
+        ]
         if hasMore { members["next"] = found.last.map { .text($0.id.rawValue) } }
         return .json(.object(members))
     }
@@ -100,13 +106,14 @@ package struct APIRoutes: Sendable {
         return found
     }
 
-    private static func json(_ summary: TrackableSummary) -> JSONValue {
-        var members: [String: JSONValue] = [
-            "id": .text(summary.id.rawValue), "streams": .number(Double(summary.streams)),
-        ]
+    private static func members(
+        of summary: TrackableSummary, called label: TrackableLabel?
+    ) -> [String: JSONValue] {
+        var members = label?.json.object ?? ["id": .text(summary.id.rawValue)]
+        members["streams"] = .number(Double(summary.streams))
         members["first"] = summary.first.map { .number($0.seconds) }
         members["last"] = summary.last.map { .number($0.seconds) }
-        return .object(members)
+        return members
     }
 
     /// Everything that is known of one: what is stored in few words, where it is, its state, the resolution in force.
@@ -116,7 +123,8 @@ package struct APIRoutes: Sendable {
         let known = self.live.known(id)
         let summary = caller.span == nil ? try await self.history?.summary(of: id) : nil
         guard known != nil || summary != nil else { throw Problem(.notFound, "Nothing is known of this trackable.") }
-        var members = Self.json(summary ?? TrackableSummary(id: id)).object ?? [:]
+        let label = try await self.names.labels(of: [id])[id]
+        var members = Self.members(of: summary ?? TrackableSummary(id: id), called: label)
         // A trip tells where it began, which may be before a share link did.
         for (name, json) in known?.members ?? [:] where caller.span == nil || name != "trip" {
             members[name] = try? JSONValue(json: json)

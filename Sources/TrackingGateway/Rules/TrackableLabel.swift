@@ -6,7 +6,7 @@ package struct TrackableLabel: Hashable, Sendable {
     package var trackable: TrackableID
     /// What it is called: at most 128 bytes; `nil`, by its id.
     package var name: String?
-    /// The name of a picture: `a-z 0-9 -`, at most 32 characters.
+    /// What the map draws for it: at most four characters, such as 🚐.
     package var icon: String?
     /// The groups that it is in, by name.
     package var groups: [String]
@@ -46,9 +46,8 @@ package struct TrackableLabel: Hashable, Sendable {
     }
 
     private mutating func setIcon(_ value: String) throws(TrackingError) {
-        let isPlain = value.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || $0 == 45 }
-        guard value.utf8.count <= 32, isPlain else {
-            throw TrackingError(.invalidConfiguration, "an icon's name has at most 32 characters of a-z, 0-9 and -")
+        guard value.count <= 4 else {
+            throw TrackingError(.invalidConfiguration, "an icon has at most four characters, such as 🚐")
         }
         self.icon = value.isEmpty ? nil : value
     }

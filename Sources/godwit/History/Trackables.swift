@@ -18,7 +18,7 @@ extension Trackables {
         static let configuration = CommandConfiguration(
             abstract: "Name a trackable, give it an icon, put it into groups: the map and the API show it.",
             discussion: """
-                name=Van 7, icon=van (a picture's name), group=north (adds it to the group; group=-north takes it out, group= out of \
+                name=Van 7, icon=🚐 (at most four characters, which the map draws), group=north (adds it to the group; group=-north takes it out, group= out of \
                 all). An empty value clears it. Shows what holds then.
                 """)
 

@@ -1,0 +1,145 @@
+import Foundation
+import FoundationNetworking
+import TestSupport
+import Testing
+
+/// Names, fences, rules and webhooks as a user sets them up: the built gateway, a real broker, a receiver that speaks HTTP.
+@Suite(.timeLimit(.minutes(5))) struct RuleTests {
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-rules-\(UUID().uuidString)")
+
+    /// Prints the signature and the body of each request, a line each, and answers 503 to the first.
+    private static let receiver = """
+        import http.server, sys
+        class Hook(http.server.BaseHTTPRequestHandler):
+            count = 0
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers['content-length'])).decode()
+                print(self.headers['godwit-signature'], body, flush=True)
+                Hook.count += 1
+                self.send_response(503 if Hook.count == 1 else 200)
+                self.send_header('content-length', '0')
+                self.end_headers()
+            def log_message(self, *arguments): pass
+        server = http.server.HTTPServer(('127.0.0.1', 0), Hook)
+        print('port', server.server_port, flush=True)
+        server.serve_forever()
+        """
+
+    private func run(_ arguments: [String]) async throws -> Programs.Result {
+        try await Programs.run("godwit", arguments + ["--state", self.folder.path()])
+    }
+
+    private func ok(_ arguments: [String]) async throws -> [String] {
+        let result = try await self.run(arguments)
+        #expect(result.code == 0, "\(arguments): \(result.errors)")
+        return result.output.split(separator: "\n").map { String($0) }
+    }
+
+    /// Sends a position so many degrees north of the depot, of just now.
+    private func send(_ latitude: Double, to port: Int, _ token: String) async throws {
+        let url = try #require(URL(string: "http://127.0.0.1:\(port)/points"))
+        var request = URLRequest(url: url)
+        request.httpMethod = "POST"
+        request.setValue("Bearer \(token)", forHTTPHeaderField: "authorization")
+        request.httpBody = Data(
+            """
+            {"type":"Feature","geometry":{"type":"Point","coordinates":[-8.63,\(latitude)]},
+            "properties":{"time":\(Date().timeIntervalSince1970)}}
+            """.utf8)
+        let (data, response) = try await URLSession.shared.data(for: request)
+        #expect((response as? HTTPURLResponse)?.statusCode == 200, "\(String(decoding: data, as: UTF8.self))")
+    }
+
+    @Test func whatARuleFindsIsOnItsTopicAndAtTheWebhook() async throws {
+        defer { try? FileManager.default.removeItem(at: self.folder) }
+        let broker = try await MosquittoProcess.start()
+        let tap = try await WireTap.listen(to: broker)
+        let hook = try RunningProgram("/usr/bin/python3", ["-c", Self.receiver])
+        defer { hook.terminate() }
+        try await hook.wait(for: "port ")
+        let place = try #require(hook.output.firstMatch(of: #/port (\d+)/#)).1
+        let label = try await self.ok(["trackables", "set", "van-7", "name=Van 7", "group=north"])
+        #expect(label == [#"{"groups":["north"],"id":"van-7","name":"Van 7"}"#])
+        _ = try await self.ok(["fence", "add", "depot", "--circle", "52.66,-8.63", "--radius", "150"])
+        _ = try await self.ok(["rule", "add", "home", "--enter", "depot", "--group", "north"])
+        let token = try #require(
+            try await self.ok(["token", "create", "--name", "phone", "--publish", "van-7"]).first)
+        let desk = try #require(try await self.ok(["token", "create", "--name", "desk", "--read-all"]).first)
+        let secret = self.folder.appending(path: "secret")
+        try "a secret of enough bytes\n".write(to: secret, atomically: true, encoding: .utf8)
+        let gateway = try Programs.start(
+            "godwit",
+            [
+                "serve", "--broker", broker.url, "--listen", "127.0.0.1:0", "--state", self.folder.path(), "--webhook",
+                "http://127.0.0.1:\(place)/hook", "--webhook-secret-file", secret.path(), "--webhook-kinds", "event",
+            ])
+        try await gateway.waitForLog("listening on http://127.0.0.1:")
+        let port = try #require(
+            gateway.errors.firstMatch(of: #/listening on http://127\.0\.0\.1:(\d+)/#).flatMap { Int($0.1) })
+        // Rules see what goes out live: somebody watches closely.
+        let watcher = try Programs.start(
+            "godwit", ["watch", "van-7", "--broker", broker.url, "--resolution", "MAXIMUM/0/0"])
+        defer { watcher.terminate() }
+        try await waitUntil { tap.messages.contains { $0.topic.hasPrefix("tracking/van-7/request/") } }
+        try await self.send(52.67, to: port, token)
+        try await waitUntil { tap.updates(of: "van-7").count == 1 }
+        try await waitUntil {
+            tap.messages(on: "van-7/resolution").contains { $0.payload.contains(#""desiredInterval":0"#) }
+        }
+        try await self.send(52.6601, to: port, token)
+        try await waitUntil { !tap.events("FENCE_ENTERED", of: "van-7").isEmpty }
+        let event = try #require(tap.events("FENCE_ENTERED", of: "van-7").first)
+        #expect((event["detail"] as? [String: Any])?["rule"] as? String == "home" && event["seq"] as? Int == 1)
+        // Refused once, and told again as it was.
+        try await waitUntil { hook.output.components(separatedBy: "FENCE_ENTERED").count >= 3 }
+        let deliveries = hook.output.split(separator: "\n").filter { $0.contains("FENCE_ENTERED") }
+            .compactMap { $0.split(separator: " ", maxSplits: 1).last }
+        #expect(deliveries.count >= 2 && Set(deliveries).count == 1)
+        let seen = try await LoopbackHTTP.request(
+            "GET", "/api/v1/trackables", port: port, headers: ["Authorization": "Bearer \(desk)"])
+        #expect(seen.text.contains(#""groups":["north"],"id":"van-7","name":"Van 7""#), "\(seen.text)")
+        // A rule that comes while it runs counts within a second or two.
+        _ = try await self.ok(["rule", "add", "away", "--leave", "depot"])
+        _ = try await self.ok(["rule", "remove", "home"])
+        let lists = try await self.ok(["rule", "list"])
+        #expect(lists == [#"{"name":"away","rule":{"fence":"depot","when":"leave"}}"#])
+        try await waitUntil {
+            try await self.send(52.66, to: port, token)
+            try await Task.sleep(for: .milliseconds(1500))
+            try await self.send(52.67, to: port, token)
+            return !tap.events("FENCE_LEFT", of: "van-7").isEmpty
+        }
+        #expect(tap.events("FENCE_ENTERED", of: "van-7").count == 1)
+        gateway.terminate()
+        let ended = try await gateway.result(within: .seconds(20))
+        #expect(ended.code == 0 && !ended.errors.contains("a secret of enough"), "\(ended.errors)")
+    }
+
+    @Test func whatIsWrongIsSaid() async throws {
+        defer { try? FileManager.default.removeItem(at: self.folder) }
+        let missing = try await self.run(["rule", "add", "home", "--enter", "depot"])
+        #expect(missing.code != 0 && missing.errors.contains("there is no fence 'depot'"))
+        let both = try await self.run(["rule", "add", "home", "--enter", "depot", "--arrived"])
+        #expect(both.code == 64)
+        let far = try await self.run(["fence", "add", "x", "--circle", "52,-8", "--radius", "5"])
+        #expect(far.code != 0 && far.errors.contains("10 to 100000 m"))
+        let colour = try await self.run(["trackables", "set", "van-7", "colour=red"])
+        #expect(colour.code != 0 && colour.errors.contains("name, icon or group"))
+        #expect(try await self.run(["fence", "remove", "none"]).code == 1)
+        let hook = try await self.run([
+            "serve", "--listen", "127.0.0.1:0", "--no-store", "--webhook", "https://example.org",
+        ])
+        #expect(hook.code != 0 && hook.errors.contains("webhooks are signed"))
+    }
+}
+
+/// Asks again until something holds.
+private func waitUntil(
+    within limit: Duration = .seconds(120), _ holds: () async throws -> Bool
+) async throws {
+    let deadline = ContinuousClock.now.advanced(by: limit)
+    while try await !holds() {
+        try #require(ContinuousClock.now < deadline)
+        try await Task.sleep(for: .milliseconds(50))
+    }
+}
