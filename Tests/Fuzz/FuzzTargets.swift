@@ -19,6 +19,9 @@ private let target: @Sendable ([UInt8]) -> Void = {
     case "features": fuzzFeatures
     case "csv": fuzzCSV
     case "owntracks": fuzzOwnTracks
+    case "overland": fuzzOverland
+    case "owntracks-app": fuzzOwnTracksApp
+    case "points": fuzzPoints
     case let other: preconditionFailure("FUZZ_TARGET names no target: \(other ?? "it is not set")")
     }
 }()

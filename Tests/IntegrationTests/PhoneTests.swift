@@ -76,6 +76,12 @@ import Testing
         }
         #expect(scene.tap.updates(of: "bike").map(\.seq).count == 1, "sent twice, told once")
 
+        // Its OwnTracks mode sends the token so, without base64.
+        let inOwnTracksMode = try await Self.send(
+            try Self.fixture("overland-owntracks-mode.json"), to: url,
+            headers.merging(["Authorization": "Basic \(token):"]) { $1 })
+        #expect(inOwnTracksMode.body.contains(#""result":"ok""#), "\(inOwnTracksMode)")
+
         let introduction = try await Self.send(nil, to: url, headers)
         #expect(
             introduction.body.contains(#""trackable":"bike""#) && introduction.body.contains("mqtts://broker.example"))

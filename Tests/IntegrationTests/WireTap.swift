@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Everything that is published below `tracking/`, as a stranger's client sees it.
+/// Everything that is published, below `tracking/` or wherever it is asked for, as a stranger's client sees it.
 final class WireTap: Sendable {
     /// One message.
     struct Message {

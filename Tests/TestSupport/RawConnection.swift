@@ -21,6 +21,12 @@ public final class RawConnection: Sendable {
         _ = fcntl(self.descriptor, F_SETFL, fcntl(self.descriptor, F_GETFL) | O_NONBLOCK)
     }
 
+    /// Takes over a connection that was accepted.
+    public init(accepted descriptor: Int32) {
+        self.descriptor = descriptor
+        _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+    }
+
     deinit { close(self.descriptor) }
 
     /// Sends as much as is taken at once.
@@ -37,7 +43,12 @@ public final class RawConnection: Sendable {
 
     /// Sends all of a text.
     public func sendAll(_ text: String, within limit: Duration = .seconds(10)) async throws {
-        var rest = Array(text.utf8)[...]
+        try await self.sendAll(Array(text.utf8), within: limit)
+    }
+
+    /// Sends all of these bytes.
+    public func sendAll(_ bytes: [UInt8], within limit: Duration = .seconds(10)) async throws {
+        var rest = bytes[...]
         let deadline = ContinuousClock.now.advanced(by: limit)
         while !rest.isEmpty {
             guard let sent = self.send(rest) else { throw TestSupportError("the peer has closed") }

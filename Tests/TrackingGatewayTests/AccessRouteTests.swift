@@ -16,6 +16,8 @@ import TrackingCore
             let basic = Data("phone:\(token)".utf8).base64EncodedString()
             for headers in [
                 HTTPFields.bearer(token), [.authorization: "bearer \(token)"], [.authorization: "Basic \(basic)"],
+                // Overland's OwnTracks mode.
+                [.authorization: "Basic \(token):"],
             ] {
                 let answer = try await client.execute(uri: "/session", method: .get, headers: headers)
                 #expect(

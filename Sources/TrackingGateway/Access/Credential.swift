@@ -15,8 +15,8 @@ enum Credential: Equatable {
     /// What the page's cookie is called.
     static let cookie = "godwit"
 
-    /// Looks for `Authorization: Bearer`, the password of `Authorization: Basic` (as OwnTracks sends it), `?token=`, and then
-    /// the cookie.
+    /// Looks for `Authorization: Bearer`, the password of `Authorization: Basic` (as OwnTracks sends it; Overland's
+    /// OwnTracks mode sends `Basic TOKEN:`), `?token=`, and then the cookie.
     init?(_ request: Request) {
         if let text = request.headers[.authorization] {
             self = .secret(Self.secret(inAuthorization: text) ?? "")
@@ -35,6 +35,8 @@ enum Credential: Equatable {
         switch parts[0].lowercased() {
         case "bearer": return String(parts[1])
         case "basic":
+            // Overland's OwnTracks mode sends its token as the user, and not in base64, which has no colon.
+            if parts[1].last == ":" { return String(parts[1].dropLast()) }
             guard parts[1].utf8.count <= 2 * self.maximumBytes, let bytes = Data(base64Encoded: String(parts[1])) else {
                 return nil
             }

@@ -1,0 +1,176 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+/// What phones were told is safe is stored once, whatever the line does and whoever is away or killed: real Mosquitto, the built
+/// recorder and gateway, and what is in the history in the end.
+///
+/// `GODWIT_DRILL_KILLS` makes the drill longer: how often the gateway is killed.
+@Suite(.serialized, .timeLimit(.minutes(30))) struct GatewayDrillTests {
+    private static let kills = Int(ProcessInfo.processInfo.environment["GODWIT_DRILL_KILLS"] ?? "") ?? 5
+
+    // MARK: - The line
+
+    /// A fix of each second: the bus from Limerick to its university, and where the recordings are not, one that was made up.
+    private static func drive() throws -> [Int: (latitude: Double, longitude: Double)] {
+        guard Tracks.folder != nil else {
+            let fixes = (0..<2_000).map { (1_700_000_000 + $0, (52.66 + Double($0) * 1e-5, -8.63)) }
+            return Dictionary(uniqueKeysWithValues: fixes)
+        }
+        let path = try Tracks.path("limerick_bus/304_to_UL_2019-02-18.gpx")
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        var drive: [Int: (latitude: Double, longitude: Double)] = [:]
+        for fix in text.matches(of: #/<trkpt lat="([^"]+)" lon="([^"]+)">[^t]*<time>([^<]+)</time>/#) {
+            let time = try Date(String(fix.3), strategy: .iso8601)
+            drive[Int(time.timeIntervalSince1970)] = try (#require(Double(fix.1)), #require(Double(fix.2)))
+        }
+        return drive
+    }
+
+    @Test func aDriveOverABadLineIsStoredOnce() async throws {
+        let stage = try await GatewayStage()
+        let (recorder, gateway) = try await (stage.recorder(), stage.gateway())
+        let line = try BadLine(to: stage.port)
+        var phone = try await stage.phone("van")
+        let drive = try Self.drive().sorted { $0.key < $1.key }
+        #expect(drive.count >= 2_000)
+        for (time, place) in drive {
+            phone.record(latitude: place.latitude, longitude: place.longitude, time: time)
+        }
+        let deadline = ContinuousClock.now + .seconds(180)
+        while !phone.queue.isEmpty {
+            try #require(ContinuousClock.now < deadline, "\(phone.queue.count) left, \(line.fates)")
+            // Each time another number of them: what came before without an answer comes in other company.
+            _ = await phone.send(Int.random(in: 1...150), to: line.port)
+        }
+        for fate in BadLine.Fate.allCases { #expect(line.fates[fate, default: 0] >= 3, "\(fate)") }
+        try await stage.expectStoredOnce(drive.map(\.key), of: "van")
+        try await stage.recording.end(gateway, recorder)
+    }
+
+    // MARK: - Kills
+
+    /// Phones that record and send until they are told to stop, and then until everything was answered ok.
+    private final class Load: Sendable {
+        let port: Int
+        let taken = Atomic<Int>(0)
+        let isOver = Atomic<Bool>(false)
+
+        init(port: Int) { self.port = port }
+
+        /// - Returns: The times of what it recorded, all of which was answered ok.
+        func run(_ phone: OverlandPhone, from first: Int) async throws -> [Int] {
+            var (phone, time) = (phone, first)
+            var deadline: ContinuousClock.Instant?
+            while !phone.queue.isEmpty || !self.isOver.load(ordering: .relaxed) {
+                if !self.isOver.load(ordering: .relaxed) {
+                    for _ in 0..<Int.random(in: 1...20) {
+                        phone.record(latitude: 52 + Double(time - first) * 1e-6, longitude: -8.5, time: time)
+                        time += 1
+                    }
+                } else {
+                    deadline = deadline ?? .now + .seconds(120)
+                    try #require(deadline.map { ContinuousClock.now < $0 } == true, "\(phone.queue.count) left")
+                }
+                if await phone.send(Int.random(in: 1...60), to: self.port)?.isTaken == true {
+                    self.taken.add(1, ordering: .relaxed)
+                } else {
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+            }
+            return Array(first..<time)
+        }
+
+        /// Waits until so many more requests were answered ok.
+        func wait(forMore count: Int) async throws {
+            let (goal, deadline) = (self.taken.load(ordering: .relaxed) + count, ContinuousClock.now + .seconds(60))
+            while self.taken.load(ordering: .relaxed) < goal {
+                try #require(ContinuousClock.now < deadline, "nothing is taken any more")
+                try await Task.sleep(for: .milliseconds(5))
+            }
+        }
+    }
+
+    @Test func whatWasAnsweredIsStoredOnceHoweverOftenTheGatewayIsKilled() async throws {
+        let stage = try await GatewayStage()
+        let recorder = try await stage.recorder()
+        var gateway = try await stage.gateway()
+        let load = Load(port: stage.port)
+        try await withThrowingTaskGroup(of: (String, [Int]).self) { group in
+            for name in ["bike", "bus", "ferry", "van"] {
+                let phone = try await stage.phone(name)
+                group.addTask { (name, try await load.run(phone, from: 1_700_000_000)) }
+            }
+            for _ in 0..<Self.kills {
+                try await load.wait(forMore: Int.random(in: 1...8))
+                try await Task.sleep(for: .milliseconds(Int.random(in: 0...40)))
+                gateway.signal(SIGKILL)
+                _ = try await gateway.result(within: .seconds(20))
+                gateway = try await stage.gateway()
+            }
+            load.isOver.store(true, ordering: .relaxed)
+            for try await (name, times) in group { try await stage.expectStoredOnce(times, of: name) }
+        }
+        try await stage.recording.end(gateway, recorder)
+    }
+
+    // MARK: - What it needs is away
+
+    /// Sends the next ten until they are taken.
+    private func sendUntilTaken(_ phone: inout OverlandPhone, _ stage: GatewayStage) async throws {
+        let left = phone.queue.count - 10
+        let deadline = ContinuousClock.now + .seconds(90)
+        while phone.queue.count > left {
+            try #require(ContinuousClock.now < deadline, "nothing is taken any more")
+            _ = await phone.send(10, to: stage.port)
+        }
+    }
+
+    /// Whoever asks for something else is answered as ever, and promptly.
+    private func theRestGoesOn(_ stage: GatewayStage, _ token: String) async throws {
+        for path in ["/healthz", "/api/v1/positions", "/api/v1/trackables", "/api/v1/trackables/van/history"] {
+            let answer = try await HTTPAnswer.of(
+                path, port: stage.port, headers: ["Authorization: Bearer \(token)"], within: .seconds(5))
+            #expect(answer.status == 200, "\(path): \(answer.text)")
+        }
+    }
+
+    /// Sends while something is away: both kinds of phones are told so, and the rest is asked while they wait.
+    private func isRefused(_ phone: inout OverlandPhone, _ stage: GatewayStage, _ token: String) async throws {
+        let (before, sent) = (phone.queue.count, phone)
+        async let other = HTTPAnswer.of(
+            "/points", method: "POST", port: stage.port, headers: ["Authorization: Bearer \(sent.token)"],
+            body: sent.queue[0], within: .seconds(60))
+        async let rest: Void = self.theRestGoesOn(stage, token)
+        let answer = await phone.send(10, to: stage.port)
+        #expect(answer?.shownError?.isEmpty == false && phone.queue.count == before, "\(answer?.text ?? "none")")
+        #expect(try await other.status == 503)
+        try await rest
+        try await self.theRestGoesOn(stage, token)
+    }
+
+    @Test func phonesAreToldWhatIsAwayAndTheRestGoesOn() async throws {
+        let stage = try await GatewayStage()
+        var recorder = try await stage.recorder()
+        let gateway = try await stage.gateway()
+        let token = try await stage.token("desk", ["--read-all"])
+        var phone = try await stage.phone("van")
+        let times = Array(1_700_000_000..<1_700_000_060)
+        for time in times { phone.record(latitude: 52.5, longitude: -8.5 + Double(time % 100) * 1e-4, time: time) }
+        try await self.sendUntilTaken(&phone, stage)
+        try await self.theRestGoesOn(stage, token)
+
+        try await stage.recording.end(recorder)
+        try await self.isRefused(&phone, stage, token)
+        recorder = try await stage.recorder()
+        try await self.sendUntilTaken(&phone, stage)
+
+        try await stage.recording.broker.kill()
+        try await self.isRefused(&phone, stage, token)
+        try await stage.recording.broker.restart()
+        while !phone.queue.isEmpty { try await self.sendUntilTaken(&phone, stage) }
+        try await stage.expectStoredOnce(times, of: "van")
+        try await stage.recording.end(gateway, recorder)
+    }
+}
