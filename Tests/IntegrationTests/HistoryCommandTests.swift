@@ -191,7 +191,7 @@ import TrackingStore
 
     /// Waits until something is so.
     private static func wait(until isSo: () async -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(120)
         while await !isSo() {
             try #require(ContinuousClock.now < deadline)
             try await Task.sleep(for: .milliseconds(200))

@@ -82,7 +82,7 @@ import Testing
         defer { watcher.terminate() }
         try await waitUntil { tap.messages.contains { $0.topic.hasPrefix("tracking/van-7/request/") } }
         try await self.send(52.67, to: port, token)
-        try await waitUntil { tap.updates(of: "van-7").count == 1 }
+        try await waitUntil { !tap.updates(of: "van-7").isEmpty }
         try await waitUntil {
             tap.messages(on: "van-7/resolution").contains { $0.payload.contains(#""desiredInterval":0"#) }
         }

@@ -193,7 +193,8 @@ import TrackingCore
             #expect(told.count == 10)
             let log = SQLiteSpool(path: path)
             let contents = try await log.open(now: start)
-            #expect(contents.salvage == nil)
+            // A kill between the head of a frame and its page looks like damage; then all of it was taken over.
+            #expect([nil, "its write-ahead log is damaged"].contains(contents.salvage?.reason))
             let streams = try #require(contents.trackables[try TrackableID("van")]?.streams)
             for (name, seqs) in told {
                 let stored = try #require(streams.first { $0.id.rawValue == name }?.stored)
