@@ -135,6 +135,7 @@ func update(_ seq: UInt64) throws -> [UInt8] {
     return try LocationCodec.encode(LocationUpdate(location: location))
 }
 
+// It runs beside everything below, and is cancelled at the end: the top level of a program has no scope to structure it by.
 let publishing = Task { await transport.run() }
 try await transport.publish(OutgoingMessage(topic: "tracking/van", payload: try update(1), isRetained: true))
 do {
