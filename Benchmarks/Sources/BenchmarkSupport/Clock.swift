@@ -36,13 +36,37 @@ public func secondsNow() -> Double {
 }
 
 /// Calls `body` with 0, 1, 2 … at a steady pace, where the task prefers to run, and returns when it was called `count` times.
+/// A thread of its own keeps the time.
 @concurrent
 public func pace(_ count: Int, every seconds: Double, _ body: @Sendable (Int) -> Void) async {
-    let clock = ContinuousClock()
-    let start = clock.now
-    for index in 0..<count {
-        // Only a cancelled task wakes early, and nobody cancels it.
-        try? await clock.sleep(until: start + .seconds(Double(index + 1) * seconds), tolerance: .zero)
-        body(index)
+    let (ticks, continuation) = AsyncStream.makeStream(of: Int.self)
+    startThread {
+        let start = secondsNow()
+        for index in 0..<count {
+            let due = start + Double(index + 1) * seconds
+            var time = timespec(tv_sec: Int(due), tv_nsec: Int((due - due.rounded(.down)) * 1e9))
+            clock_nanosleep(CLOCK_MONOTONIC, Int32(TIMER_ABSTIME), &time, nil)
+            continuation.yield(index)
+        }
+        continuation.finish()
     }
+    for await index in ticks { body(index) }
+}
+
+private final class ThreadBody {
+    let run: @Sendable () -> Void
+    init(run: @escaping @Sendable () -> Void) { self.run = run }
+}
+
+private func startThread(_ run: @escaping @Sendable () -> Void) {
+    var thread = pthread_t()
+    let code = pthread_create(
+        &thread, nil,
+        { context in
+            // The reference that was handed over below.
+            Unmanaged<ThreadBody>.fromOpaque(context!).takeRetainedValue().run()
+            return nil
+        }, Unmanaged.passRetained(ThreadBody(run: run)).toOpaque())
+    precondition(code == 0, "the system has no thread left")
+    pthread_detach(thread)
 }
