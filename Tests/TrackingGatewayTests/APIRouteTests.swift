@@ -371,9 +371,9 @@ struct BrokenHistory: HistoryStore {
     func trackables(in box: GeoBox, during times: TimeSpan) async throws(TrackingError) -> [TrackableID] {
         try self.fail()
     }
-    func trips(of trackable: TrackableID, during times: TimeSpan, limit: Int) async throws(TrackingError) -> [Trip] {
-        try self.fail()
-    }
+    func trips(
+        of trackable: TrackableID, during times: TimeSpan, after start: UnixTime?, limit: Int
+    ) async throws(TrackingError) -> [Trip] { try self.fail() }
     func events(
         of trackable: TrackableID, during times: TimeSpan, limit: Int
     ) async throws(TrackingError) -> [TrackingEvent] { try self.fail() }
