@@ -15,11 +15,12 @@ fi
 #   libsqlite3-0     the durable log, and histories
 #   libpq5           histories in PostgreSQL
 #   libsodium23      encrypted OwnTracks    zlib1g    compressed bodies    libjs-leaflet…    the gateway's map
+#   curl             an agent that is set up by Overland's link
 #   ca-certificates  brokers whose certificate a public CA signed
 export DEBIAN_FRONTEND=noninteractive
 apt-get update
 apt-get install --yes --no-install-recommends libmosquitto1 libssl3 libsqlite3-0 libpq5 libsodium23 zlib1g libstdc++6 \
-    libjs-leaflet libjs-leaflet.markercluster ca-certificates tzdata
+    libjs-leaflet libjs-leaflet.markercluster ca-certificates curl tzdata
 apt-get clean
 rm -rf /var/lib/apt/lists/*
 

@@ -13,8 +13,6 @@ public struct SetupRequest: Hashable, Sendable, CustomStringConvertible, CustomR
     /// What is carried from now on.
     public var trackable: TrackableID?
 
-    /// The most bytes of a link.
-    public static let maximumBytes = 4096
     private static let form = "a set-up link is godwit://setup?broker=…&user=…&token=…&trackable=…"
 
     /// Makes a request.
@@ -49,24 +47,8 @@ public struct SetupRequest: Hashable, Sendable, CustomStringConvertible, CustomR
     ///
     /// - Throws: `invalidConfiguration` or `invalidName` that says what is wrong, without the token.
     public init(link: String) throws(TrackingError) {
-        let start = "godwit://setup?"
-        guard link.utf8.count <= Self.maximumBytes, link.hasPrefix(start) else {
-            throw TrackingError(.invalidConfiguration, "\(Self.form), at most \(Self.maximumBytes) bytes")
-        }
-        var values: [String: String] = [:]
-        for pair in link.dropFirst(start.count).prefix(while: { $0 != "#" }).split(separator: "&") {
-            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let name = String(parts[0])
-            guard ["broker", "user", "token", "trackable"].contains(name) else {
-                throw TrackingError(.invalidConfiguration, "\(Self.form); it knows no '\(name.prefix(40))'")
-            }
-            guard parts.count == 2, let value = parts[1].percentDecoded else {
-                throw TrackingError(.invalidConfiguration, "the link's \(name) is not percent-encoded text")
-            }
-            guard values.updateValue(value, forKey: name) == nil else {
-                throw TrackingError(.invalidConfiguration, "the link says \(name) twice")
-            }
-        }
+        let names: Set = ["broker", "user", "token", "trackable"]
+        let values = try SetupLink.values(of: link, scheme: "godwit", form: Self.form) { names.contains($0) }
         try self.init(
             broker: values["broker"], user: values["user"], token: values["token"], trackable: values["trackable"])
     }

@@ -23,8 +23,9 @@ private struct Sample: ParsableCommand {
         -> [String]
     {
         var environment = environment
+        let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).yaml").path()
+        defer { try? FileManager.default.removeItem(atPath: path) }
         if let file {
-            let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).yaml").path()
             try file.write(toFile: path, atomically: true, encoding: .utf8)
             environment["GODWIT_CONFIG"] = path
         }

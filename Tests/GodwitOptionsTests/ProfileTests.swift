@@ -23,8 +23,9 @@ private let othersOptions: Set = ["default-resolution", "batch-size", "batch-win
         _ arguments: [String], _ environment: [String: String] = [:], file: String? = nil
     ) throws -> Device {
         var environment = environment
+        let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).yaml").path()
+        defer { try? FileManager.default.removeItem(atPath: path) }
         if let file {
-            let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).yaml").path()
             try file.write(toFile: path, atomically: true, encoding: .utf8)
             environment["GODWIT_CONFIG"] = path
         }

@@ -51,6 +51,23 @@ import TrackingTesting
         }
     }
 
+    /// Mosquitto closes the connection upon a packet above its limit.
+    @Test func aLongSubscriptionGoesInParts() async throws {
+        let broker = try await MosquittoProcess.start(extra: ["max_packet_size 20000"])
+        try await TestClient.with(TestClient.configuration("fleet", port: broker.port)) { client in
+            try await client.connected(0)
+            var filters = (0..<3_000).map { "fleet/van-\($0)/location" }
+            filters[1_500] = "a/#/b"
+            let refusals = try await client.subscribe(filters, token: 1)
+            #expect(refusals.count == 3_000)
+            #expect(refusals.indices.filter { refusals[$0] != nil } == [1_500])
+            let topics = [filters[0], filters[1_501], filters[2_999]]
+            _ = try await client.publish(topics.map { OutgoingMessage($0, "x") }, from: 10)
+            #expect(try await client.messages(3).map(\.topic) == topics)
+            #expect(client.log.elements.allSatisfy { $0.disconnection == nil })
+        }
+    }
+
     /// A network that fails is no refusal: one answer clears a topic.
     @Test func connectionsThatAreCutSetNothingAside() async throws {
         let broker = try await MosquittoProcess.start()

@@ -36,7 +36,7 @@ import TrackingCore
 
     /// What is told, as seconds after the beginning: the skipped points of an update, then its own.
     private func told(
-        _ live: [SubscriberEvent], within patience: Duration = .seconds(60), _ recorded: @escaping RecordedPoints
+        _ live: [SubscriberEvent], within patience: Duration = .seconds(600), _ recorded: @escaping RecordedPoints
     ) async throws -> [Int] {
         let (stream, continuation) = AsyncStream.makeStream(of: SubscriberEvent.self)
         for event in live { continuation.yield(event) }

@@ -35,20 +35,22 @@ public func secondsNow() -> Double {
     return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
 }
 
-/// Calls `body` with 0, 1, 2 … at a steady pace, on a thread of its own, and returns when it was called `count` times.
-public func pace(_ count: Int, every seconds: Double, _ body: @escaping @Sendable (Int) -> Void) async {
-    await withCheckedContinuation { continuation in
-        startThread {
-            let start = secondsNow()
-            for index in 0..<count {
-                let due = start + Double(index + 1) * seconds
-                var time = timespec(tv_sec: Int(due), tv_nsec: Int((due - due.rounded(.down)) * 1e9))
-                clock_nanosleep(CLOCK_MONOTONIC, Int32(TIMER_ABSTIME), &time, nil)
-                body(index)
-            }
-            continuation.resume()
+/// Calls `body` with 0, 1, 2 … at a steady pace, where the task prefers to run, and returns when it was called `count` times.
+/// A thread of its own keeps the time.
+@concurrent
+public func pace(_ count: Int, every seconds: Double, _ body: @Sendable (Int) -> Void) async {
+    let (ticks, continuation) = AsyncStream.makeStream(of: Int.self)
+    startThread {
+        let start = secondsNow()
+        for index in 0..<count {
+            let due = start + Double(index + 1) * seconds
+            var time = timespec(tv_sec: Int(due), tv_nsec: Int((due - due.rounded(.down)) * 1e9))
+            clock_nanosleep(CLOCK_MONOTONIC, Int32(TIMER_ABSTIME), &time, nil)
+            continuation.yield(index)
         }
+        continuation.finish()
     }
+    for await index in ticks { body(index) }
 }
 
 private final class ThreadBody {

@@ -58,6 +58,16 @@ final class Connection {
         }
     }
 
+    /// Returns when the first of an answer's body is there.
+    func waitForBody() throws {
+        let mark = Array("\r\n\r\n".utf8)
+        while true {
+            let end = self.buffer.indices.first { self.buffer[$0...].starts(with: mark) }
+            if let end, end + mark.count < self.buffer.count { return }
+            try self.read()
+        }
+    }
+
     /// A body that comes in chunks, their framing included; what is measured is the time.
     private func readChunks(from start: Int) throws -> [UInt8] {
         let mark = Array("\r\n0\r\n\r\n".utf8)

@@ -24,8 +24,8 @@ let broker = try Broker()
 let folder = "/tmp/godwit-gateway-bench-\(getpid())"
 mkdir(folder, 0o700)
 
-/// A token of the gateway's: what the program prints.
-func token(_ name: String, _ more: [String]) throws -> String {
+/// A token of the gateway's whose state is in a folder: what the program prints.
+func makeToken(_ name: String, _ more: [String], in folder: String) throws -> String {
     let path = "\(folder)/token"
     let command =
         "exec '\(program)' token create --name \(name) --state '\(folder)' \(more.joined(separator: " ")) >'\(path)'"
@@ -46,14 +46,8 @@ func wait(for port: Int) throws {
 func batch(_ number: Int) -> [UInt8] {
     let features = (0..<200).map { index -> String in
         let time = 1_700_000_000 + number * 200 + index
-        var parts = tm()
-        var seconds = time_t(time)
-        gmtime_r(&seconds, &parts)
-        var text = [CChar](repeating: 0, count: 32)
-        strftime(&text, 32, "%Y-%m-%dT%H:%M:%SZ", &parts)
-        let stamp = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         return """
-            {"type":"Feature","geometry":{"type":"Point","coordinates":[-8.\(index)1,52.\(index)2]},"properties":{"timestamp":"\(stamp)",\
+            {"type":"Feature","geometry":{"type":"Point","coordinates":[-8.\(index)1,52.\(index)2]},"properties":{"timestamp":"\(stamp(time))",\
             "altitude":80,"speed":4,"course":271,"horizontal_accuracy":5,"vertical_accuracy":3,"motion":["driving"],"wifi":"",\
             "battery_state":"unplugged","battery_level":0.85,"device_id":"phone"}}
             """
@@ -62,8 +56,8 @@ func batch(_ number: Int) -> [UInt8] {
 }
 
 let phones = 8
-let tokens = try (0..<phones).map { try token("phone\($0)", ["--publish", "phone-\($0)"]) }
-let reader = try token("desk", ["--read-all"])
+let tokens = try (0..<phones).map { try makeToken("phone\($0)", ["--publish", "phone-\($0)"], in: folder) }
+let reader = try makeToken("desk", ["--read-all"], in: folder)
 let ports = (gateway: Int.random(in: 32_100..<32_500), bare: Int.random(in: 32_500..<32_700))
 let gateway = try ChildProcess(
     "setpriv",
@@ -195,6 +189,22 @@ for _ in 0..<10 {
     positions.append(secondsNow() - start)
 }
 report.measure("last positions of 10,000 trackables, best of 10", positions.min()! * 1000, "ms", .atMost(50))
+// MARK: - History
+
+let truck = try RecordedTruck(program, broker: broker.port, in: folder, port: Int.random(in: 32_700..<32_760))
+var (printed, streamed, first): ([Double], [Double], [Double]) = ([], [], [])
+for _ in 0..<7 {
+    printed.append(try truck.printed())
+    streamed.append(try truck.read())
+    first.append(try truck.firstByte())
+}
+report.compare(
+    "history of 100,000 points as GeoJSON, beside `godwit history`", reference: printed.median * 1000,
+    measured: streamed.median * 1000, "ms", .atMost(1.2))
+report.measure("the same", streamed.median, "s", .below(1.2))
+report.measure("first byte of a day", first.median * 1000, "ms", .atMost(24))
+truck.end()
+
 publishing.cancel()
 gateway.end(SIGTERM)
 bare.end(SIGKILL)

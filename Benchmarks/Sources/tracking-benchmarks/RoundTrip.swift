@@ -16,13 +16,15 @@ func referenceRoundTrip(_ count: Int, size: Int) throws -> [Double] {
 }
 
 /// The SDKs: a fix a millisecond; microseconds each, encoding, filter, decoding and order included.
-func roundTrip(_ count: Int) async throws -> [Double] {
+///
+/// - Parameter executor: Where who publishes and who reads run; the pool's threads when `nil`.
+func roundTrip(_ count: Int, on executor: (any TaskExecutor)?) async throws -> [Double] {
     let publisher = try makePublisher(van)
     let watcher = try makeSubscriber("watcher")
     return try await running(publisher, watcher) {
         let updates = watcher.locations(of: van)
         try await bringOnline(publisher, watcher)
-        return await latencies(of: count, from: publisher, to: updates)
+        return await latencies(of: count, from: publisher, to: updates, on: executor)
     }
 }
 
@@ -83,13 +85,24 @@ func bringOnline(
 /// Publishes fixes 1…count, one a millisecond, and returns how long each was under way, in microseconds.
 func latencies(
     of count: Int, from publisher: AssetPublisher<MQTTTransport>,
-    to updates: some AsyncSequence<ReceivedUpdate, Never> & Sendable
+    to updates: some AsyncSequence<ReceivedUpdate, Never> & Sendable, on executor: (any TaskExecutor)? = nil
 ) async -> [Double] {
     let sent = Stamps(count)
-    async let pacing: Void = pace(count, every: 0.001) { index in
-        sent[index] = secondsNow()
-        publisher.publish(sampleLocation(index + 1))
+    return await withTaskExecutorPreference(executor) {
+        async let pacing: Void = pace(count, every: 0.001) { index in
+            sent[index] = secondsNow()
+            publisher.publish(sampleLocation(index + 1))
+        }
+        async let latencies = arrivals(of: count, in: updates, sent: sent)
+        await pacing
+        return await latencies
     }
+}
+
+@concurrent
+private func arrivals(
+    of count: Int, in updates: some AsyncSequence<ReceivedUpdate, Never> & Sendable, sent: Stamps
+) async -> [Double] {
     var latencies: [Double] = []
     for await received in updates {
         let now = secondsNow()
@@ -100,7 +113,6 @@ func latencies(
         }
         if latencies.count >= count { break }
     }
-    await pacing
     return latencies
 }
 

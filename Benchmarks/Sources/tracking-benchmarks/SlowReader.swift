@@ -16,7 +16,7 @@ struct Readers {
 func slowReaderBesideFastOne(rounds: Int, fixes: Int) async throws -> Readers {
     var readers = Readers()
     for _ in 0..<rounds {
-        readers.alone.append(try await roundTrip(fixes))
+        readers.alone.append(try await roundTrip(fixes, on: nil))
         let (beside, full, again) = try await roundTripBesideSlow(fixes)
         readers.beside.append(beside)
         readers.full = max(readers.full, full)

@@ -3,10 +3,23 @@ import TrackingCore
 import TrackingMQTT
 
 /// One transport publishes a message a millisecond, another receives it; microseconds each.
-func transportRoundTrip(_ count: Int, _ payload: [UInt8]) async throws -> [Double] {
+///
+/// - Parameter executor: Where who publishes and who reads run; the pool's threads when `nil`.
+func transportRoundTrip(
+    _ count: Int, _ payload: [UInt8], on executor: (any TaskExecutor)?
+) async throws -> [Double] {
     let publisher = try makeTransport(try ClientID("benchmark-publisher"))
     let watcher = try makeTransport(try ClientID("benchmark-watcher"))
-    return await withTaskGroup(of: Void.self) { group in
+    return await withTaskExecutorPreference(executor) {
+        await goRound(count, payload, from: publisher, to: watcher)
+    }
+}
+
+@concurrent
+private func goRound(
+    _ count: Int, _ payload: [UInt8], from publisher: MQTTTransport, to watcher: MQTTTransport
+) async -> [Double] {
+    await withTaskGroup(of: Void.self) { group in
         group.addTask { await publisher.run() }
         group.addTask { await watcher.run() }
         var sending = publisher.events.makeAsyncIterator()

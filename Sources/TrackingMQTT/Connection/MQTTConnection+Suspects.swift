@@ -2,11 +2,11 @@ import CMosquitto
 import Logging
 import TrackingCore
 
-/// A subscription of which each filter is sent by itself, because one of them is suspected.
+/// A subscription that is sent in parts: it is long, or one of its filters is suspected and goes by itself.
 struct SplitSubscription {
     /// The answers so far, in the order of the filters.
     var refusals: [TrackingError?] = []
-    /// Whether the next filter was sent.
+    /// Whether the next part was sent.
     var isSent = false
 }
 
@@ -26,38 +26,63 @@ extension MQTTConnection {
         return error
     }
 
-    /// Called again with each answer until the last is there.
+    /// Called again with each part's answers until the last is there.
     ///
     /// - Returns: Whether it was.
-    func subscribeOneByOne(_ filters: [String], _ token: TransportToken, on handle: MosquittoHandle) -> Bool {
+    func subscribeInParts(_ filters: [String], _ token: TransportToken, on handle: MosquittoHandle) -> Bool {
         var split = self.split ?? SplitSubscription()
-        if split.isSent, let answer = self.sink.partAnswer {
-            split.refusals.append(answer)
+        if split.isSent, let answers = self.sink.partAnswers {
+            split.refusals += answers
             split.isSent = false
         }
-        self.sink.partAnswer = nil
+        self.sink.partAnswers = nil
         while split.refusals.count < filters.count {
-            let filter = filters[split.refusals.count]
-            if !split.isSent, let refusal = self.refusal(ofFilter: filter) {
+            let waiting = filters[split.refusals.count...]
+            if !split.isSent, let filter = waiting.first, let refusal = self.refusal(ofFilter: filter) {
                 split.refusals.append(refusal)
                 continue
             }
             self.split = split
             guard !split.isSent, self.sink.inFlight.isEmpty else { return false }
+            let part = self.part(of: waiting)
             do throws(MosquittoResult) {
-                let packet = try handle.subscribe([filter])
+                let packet = try handle.subscribe(part)
                 self.sink.inFlight.append(
                     InFlight.Subscription(
-                        packet: packet, token: token, sent: self.now, refusals: [nil], filters: [filter], isPart: true))
+                        packet: packet, token: token, sent: self.now, refusals: part.map { _ in nil }, filters: part,
+                        isPart: true))
                 split.isSent = true
             } catch {
-                split.refusals.append(error.refusal(of: "the subscription"))
+                let refusal = error.refusal(of: "the subscription")
+                split.refusals += part.map { _ in refusal }
             }
         }
         self.split = nil
         self.sink.batch.append(.subscribed(token, refusals: split.refusals))
         return true
     }
+
+    /// What goes in one packet of filters of which the first is sent: up to the next that is suspected or refused.
+    private func part(of filters: ArraySlice<String>) -> [String] {
+        let first = filters.prefix(1)
+        guard !self.hasSuspect(Array(first)) else { return Array(first) }
+        var bytes = 0
+        let further = filters.dropFirst().prefix { filter in
+            bytes += Self.packetBytes(filter)
+            return bytes <= Self.partBytes && !self.hasSuspect([filter]) && self.refusal(ofFilter: filter) == nil
+        }
+        return Array(first + further)
+    }
+
+    /// Whether they go in several packets: brokers limit a packet's size, and close the connection beyond it.
+    static func areLong(_ filters: [String]) -> Bool {
+        filters.reduce(0) { $0 + Self.packetBytes($1) } > Self.partBytes
+    }
+
+    private static let partBytes = 8_192
+
+    /// What a filter takes in a packet, with its length and its options.
+    private static func packetBytes(_ filter: String) -> Int { filter.utf8.count + 3 }
 
     /// A connection that stood came to its end: what the broker left unanswered may be why.
     func suspectUnanswered(_ result: MosquittoResult) {

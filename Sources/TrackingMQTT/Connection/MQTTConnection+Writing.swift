@@ -80,7 +80,9 @@ extension MQTTConnection {
 
     /// - Returns: Whether all of it was sent or refused, and nothing put off.
     private func subscribe(_ filters: [String], _ token: TransportToken, on handle: MosquittoHandle) -> Bool {
-        if self.split != nil || self.hasSuspect(filters) { return self.subscribeOneByOne(filters, token, on: handle) }
+        if self.split != nil || Self.areLong(filters) || self.hasSuspect(filters) {
+            return self.subscribeInParts(filters, token, on: handle)
+        }
         let refusals = filters.map { self.refusal(ofFilter: $0) }
         let valid = zip(filters, refusals).filter { $0.1 == nil }.map(\.0)
         guard !valid.isEmpty else {

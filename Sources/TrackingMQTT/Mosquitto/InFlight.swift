@@ -19,7 +19,7 @@ struct InFlight {
         let refusals: [TrackingError?]
         /// What was sent.
         let filters: [String]
-        /// Whether it is one filter of a subscription that is sent one by one.
+        /// Whether it is a part of a subscription that is sent in parts.
         var isPart = false
     }
 

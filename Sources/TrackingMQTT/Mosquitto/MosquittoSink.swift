@@ -23,8 +23,8 @@ final class MosquittoSink {
     var inFlight = InFlight()
     /// What the broker may close the connection upon; outlives connections.
     var suspects = SuspectTopics()
-    /// The answer to the last filter that was sent as a part of a subscription: twice optional, `nil` when there is none.
-    var partAnswer: TrackingError??
+    /// The answers to the last part of a subscription that is sent in parts; `nil` when there are none yet.
+    var partAnswers: [TrackingError?]?
     /// Where publishes that reached nobody are noted; `nil` when nobody asks.
     let unheard: UnheardPublishes?
     var acceptance: Acceptance?
@@ -42,7 +42,7 @@ final class MosquittoSink {
     func reset() {
         self.inFlight.removeAll()
         self.receivedCount = 0
-        self.partAnswer = nil
+        self.partAnswers = nil
         self.acceptance = nil
         self.disconnection = nil
         self.complaint = nil
@@ -86,7 +86,7 @@ final class MosquittoSink {
             refusal ?? answers.next().flatMap { ReasonCode.refusal($0, of: "the subscription") }
         }
         if subscription.isPart {
-            self.partAnswer = .some(refusals[0])
+            self.partAnswers = refusals
         } else {
             self.batch.append(.subscribed(subscription.token, refusals: refusals))
         }

@@ -44,7 +44,8 @@ struct Setup: AsyncParsableCommand {
         discussion: """
             Shows what would change and asks. What the link does not say is left alone. The token becomes the password, in a \
             file that the agent alone can read; it is never shown. A link on a command line can be read by everyone on the \
-            machine: give - and it is read from standard input.
+            machine: give - and it is read from standard input. Overland's link, overland://setup?url=…&token=…, is taken as \
+            well: the gateway there is asked, by curl, for the broker, the user and the trackable.
             """)
 
     @Argument(help: ArgumentHelp("The link, or - to read it from standard input.", valueName: "url"))
@@ -56,7 +57,7 @@ struct Setup: AsyncParsableCommand {
     @OptionGroup var agent: SocketOptions
 
     func run() async throws {
-        let request = try SetupRequest(link: self.link == "-" ? readLine() ?? "" : self.link)
+        let request = try await self.request(self.link == "-" ? readLine() ?? "" : self.link)
         if let broker = request.broker { _ = try MQTTEndpoint.parse(broker) }
         var trial = request.arguments
         trial["trial"] = .flag(true)
@@ -65,6 +66,11 @@ struct Setup: AsyncParsableCommand {
         try Terminal.confirm("Take this over?", isYes: self.yes)
         _ = try await client.ask(.setUp, request.arguments)
         Output.writeAll("done\n")
+    }
+
+    private func request(_ link: String) async throws -> SetupRequest {
+        guard OverlandLink.isOne(link) else { return try SetupRequest(link: link) }
+        return try await GatewayIntroduction(link: OverlandLink(link: link)).fetch()
     }
 }
 

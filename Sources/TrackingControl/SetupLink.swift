@@ -1,0 +1,37 @@
+import TrackingCore
+
+/// The form that set-up links share: a scheme, `://setup?`, and percent-encoded values with names.
+enum SetupLink {
+    /// The most bytes of a link.
+    private static let maximumBytes = 4096
+
+    /// Reads a link's values.
+    ///
+    /// - Parameters:
+    ///   - form: What an error says a link looks like.
+    ///   - isKnown: Whether a name may be there.
+    /// - Throws: `invalidConfiguration` that says what is wrong, without any value.
+    static func values(
+        of link: String, scheme: String, form: String, isKnown: (String) -> Bool
+    ) throws(TrackingError) -> [String: String] {
+        let start = "\(scheme)://setup?"
+        guard link.utf8.count <= Self.maximumBytes, link.hasPrefix(start) else {
+            throw TrackingError(.invalidConfiguration, "\(form), at most \(Self.maximumBytes) bytes")
+        }
+        var values: [String: String] = [:]
+        for pair in link.dropFirst(start.count).prefix(while: { $0 != "#" }).split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = String(parts[0])
+            guard isKnown(name) else {
+                throw TrackingError(.invalidConfiguration, "\(form); it knows no '\(name.prefix(40))'")
+            }
+            guard parts.count == 2, let value = parts[1].percentDecoded else {
+                throw TrackingError(.invalidConfiguration, "the link's \(name) is not percent-encoded text")
+            }
+            guard values.updateValue(value, forKey: name) == nil else {
+                throw TrackingError(.invalidConfiguration, "the link says \(name) twice")
+            }
+        }
+        return values
+    }
+}
