@@ -120,7 +120,7 @@ extension BrokerOptions {
 
     /// The one user of all addresses, with the password that stands there.
     ///
-    /// - Throws: `invalidConfiguration` where the addresses name several users, or a password belongs to none.
+    /// - Throws: `invalidConfiguration` where the addresses name several users, or `--password` belongs to none.
     private var credentials: MQTTCredentials? {
         get throws(TrackingError) {
             let named = try self.endpoints.compactMap(\.1)
@@ -130,11 +130,15 @@ extension BrokerOptions {
                     "the broker's addresses name different users or passwords; several addresses are several ways to one broker"
                 )
             }
-            guard named.isEmpty, self.password != nil || self.passwordFile != nil else { return named.first }
-            throw TrackingError(
-                .invalidConfiguration,
-                "a password is given but no user: name the user in the broker's address, as in mqtts://user@host")
+            if named.isEmpty, self.password?.isEmpty == false { throw Self.nobodysPassword }
+            return named.first
         }
+    }
+
+    private static var nobodysPassword: TrackingError {
+        TrackingError(
+            .invalidConfiguration,
+            "a password is given but no user: name the user in the broker's address, as in mqtts://user@host")
     }
 
     /// Who this program is: the client id given, else the user name where it is one, else the name in the client certificate
@@ -224,20 +228,31 @@ extension BrokerOptions {
                 .invalidConfiguration, "--cert and --key are given together; \(missing) is missing")
         }
         var configuration = base
-        if var credentials = try self.credentials {
-            if credentials.password == nil { credentials.password = try self.filedPassword() }
-            credentials.password = credentials.password ?? self.password
-            credentials.user = user ?? credentials.user
-            configuration.credentials = credentials
-        }
+        configuration.credentials = try self.login()
+        if let user { configuration.credentials?.user = user }
         configuration.tls = .init(
             authorities: self.authorities, certificate: base.tls.certificate ?? self.certificate,
             key: base.tls.key ?? self.key)
         return configuration
     }
 
+    /// The one user and the password, wherever that is given.
+    ///
+    /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a password file.
+    func login() throws(TrackingError) -> MQTTCredentials? {
+        guard var login = try self.credentials else {
+            guard try self.filedPassword() == nil else { throw Self.nobodysPassword }
+            return nil
+        }
+        if login.password == nil { login.password = try self.filedPassword() ?? self.password }
+        return login
+    }
+
+    /// An empty file is none: systemd gives one where no credential was set.
     private func filedPassword() throws(TrackingError) -> String? {
-        try self.passwordFile.map { (path) throws(TrackingError) in try SecretFile.read(path, "password file") }
+        guard let path = self.passwordFile else { return nil }
+        let password = try SecretFile.read(path, "password file")
+        return password.isEmpty ? nil : password
     }
 }
 

@@ -21,7 +21,7 @@ extension CaptureOptions {
         var configuration = CaptureStateMachine.Configuration()
         configuration.mock = self.mock
         // A receiver whose weeks rolled over is corrected before; an old recording through a receiver keeps its times.
-        configuration.clockFloor = ClockTrust.gpsEpoch.advanced(by: .seconds(1))
+        configuration.fixFloor = ClockTrust.gpsEpoch.advanced(by: .seconds(1))
         configuration.activity = self.activity
         configuration.pause = try self.pauseMachine
         configuration.tellsVisits = self.visits

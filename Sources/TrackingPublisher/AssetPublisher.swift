@@ -43,7 +43,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         var active: TrackableID?
         var states: [TrackableID: PublisherState] = [:]
         var sensor: Resolution?
-        var failure: TrackingError?
+        /// Why a trackable failed, or why positions of it were never sent; of those that are carried.
+        var failures: [TrackableID: TrackingError] = [:]
         /// Who waits for the answer to a request, by its number.
         var requests: [UInt64: @Sendable (Reply) -> Void] = [:]
         var lastRequest: UInt64 = 0
@@ -167,6 +168,14 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     /// A position; returns at once.
     public func publish(_ fix: Location, raw: Location? = nil) { self.mailbox.post(.fix(fix, raw: raw ?? fix)) }
 
+    /// Returns once everything that was published before is in the log, or could not be written: whoever reads faster than a disk
+    /// writes calls it now and then, so that what is read does not pile up in memory.
+    public func publishedIsLogged() async {
+        // Behind what was published, of which the log is asked in that order.
+        await self.mailbox.postAndWait(.timer)
+        try? await self.log.inquire { (_) throws(TrackingError) in }
+    }
+
     /// The battery's charge in percent, 0…100; `nil` is unknown.
     public func batteryRead(_ percent: Double?) { self.mailbox.post(.battery(percent)) }
 
@@ -217,7 +226,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         await withTaskExecutorPreference(self.transport.executor) { await self.work(contents) }
         self.end()
         try await self.spool.close()
-        if let failure = self.shared.withLock({ $0.failure }) { throw failure }
+        let failures = self.shared.withLock { $0.failures }
+        if let first = failures.min(by: { $0.key.rawValue < $1.key.rawValue }) { throw first.value }
     }
 
     /// Everything here is short and never waits for more than the next event: it runs where the transport wants it. Only a log
@@ -263,11 +273,16 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             configuration: self.configuration, policy: self.policy, logs: contents.trackables,
             kept: contents.state, seed: UInt64.random(in: .min ... .max))
         var alarm = Alarm()
+        var ages = machine.ages
         var waiting: [CheckedContinuation<Void, Never>] = []
         var inbox = Inbox(self.mailbox)
         while let envelope = await inbox.next() {
             let moment = self.clock.moment
             let actions = machine.happened(envelope.event, at: moment)
+            if machine.ages != ages {
+                ages = machine.ages
+                self.log.knowsAges = ages.isGiven
+            }
             self.log.ask(actions.compactMap { if case .log(let id, let action) = $0 { (id, action) } else { nil } })
             for action in actions {
                 if case .limitsChanged(let limits) = action { self.log.keep(within: Self.limits(limits, self.spool)) }
@@ -325,7 +340,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         case .stateChanged(let id, let state, let reason):
             self.shared.withLock {
                 $0.states[id] = state
-                if state == .failed { $0.failure = reason }
+                if state == .failed { $0.failures[id] = reason }
             }
             self.logger.debug("state", metadata: ["trackable": "\(id)", "state": "\(state.rawValue)"])
             self.stateChanges.tell(TrackableStateChange(trackable: id, state: state, reason: reason))
@@ -338,9 +353,12 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         case .connectionChanged(let disconnection):
             self.connections.tell(disconnection)
         case .removed(let id):
-            self.shared.withLock { $0.states[id] = nil }
+            self.shared.withLock { shared in
+                shared.states[id] = nil
+                shared.failures[id] = nil
+            }
         case .givenUp(let id, let error):
-            self.shared.withLock { $0.failure = $0.failure ?? error }
+            self.shared.withLock { $0.failures[id] = $0.failures[id] ?? error }
             self.logger.error("positions were not sent", metadata: ["trackable": "\(id)", "reason": "\(error)"])
         }
     }
@@ -372,40 +390,4 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         }
         self.connections.finish()
     }
-}
-
-/// A trackable's state changed.
-public struct TrackableStateChange: Hashable, Sendable {
-    /// Which trackable.
-    public let trackable: TrackableID
-    /// Its state now.
-    public let state: PublisherState
-    /// Why, where there is something to say.
-    public let reason: TrackingError?
-}
-
-/// Something happened to a trackable.
-public struct TrackableEvent: Hashable, Sendable {
-    /// Which trackable.
-    public let trackable: TrackableID
-    /// What happened, with its number in the stream.
-    public let event: TrackingEvent
-}
-
-/// A fix was captured.
-public struct CapturedFix: Hashable, Sendable {
-    /// For which trackable.
-    public let trackable: TrackableID
-    /// The fix, with its name in the stream.
-    public let fix: Location
-    /// Whether it is sent on the live lane, and if not, why.
-    public let verdict: LocationFilter.Verdict
-}
-
-/// A trackable's resolution, or a reason for it, changed.
-public struct TrackableResolutionChange: Hashable, Sendable {
-    /// Which trackable.
-    public let trackable: TrackableID
-    /// The resolution in force, and why.
-    public let inForce: ResolutionInForce
 }

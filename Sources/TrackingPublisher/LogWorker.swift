@@ -19,13 +19,18 @@ struct LogWorker: Sendable {
     private let logger: Logger
     private let queue: Queue
     private let clock: @Sendable () -> UnixTime
+    private let isClockSynchronized: @Sendable () -> Bool
 
+    /// - Parameter isClockSynchronized: Whether somebody vouches for the clock; asked where ``knowsAges`` is false.
     init(
-        storage: any SpoolStorage, limits: SpoolLimits, logger: Logger, clock: @escaping @Sendable () -> UnixTime
+        storage: any SpoolStorage, limits: SpoolLimits, logger: Logger,
+        isClockSynchronized: @escaping @Sendable () -> Bool = { SystemClockTrust.isSynchronized },
+        clock: @escaping @Sendable () -> UnixTime
     ) {
         self.storage = storage
         self.queue = Queue(limits: limits)
         self.logger = logger
+        self.isClockSynchronized = isClockSynchronized
         self.clock = clock
     }
 
@@ -60,6 +65,12 @@ struct LogWorker: Sendable {
 
     /// The log is kept within these limits from the next append on.
     func keep(within limits: SpoolLimits) { self.queue.limits = limits }
+
+    /// Whether the clock tells how old records are. Where it does not, and nobody vouches for it, none goes for its age.
+    var knowsAges: Bool {
+        get { self.queue.knowsAges }
+        nonmutating set { self.queue.knowsAges = newValue }
+    }
 
     /// Nothing more will be asked: ``run(_:)`` returns when all is done.
     func finish() { self.queue.finish() }
@@ -194,8 +205,10 @@ struct LogWorker: Sendable {
     }
 
     private func trim(_ post: Post) async {
+        var limits = self.queue.limits
+        if limits.maximumAge != nil, !self.knowsAges, !self.isClockSynchronized() { limits.maximumAge = nil }
         do throws(TrackingError) {
-            for part in try await self.storage.trim(to: self.queue.limits, now: self.clock()) {
+            for part in try await self.storage.trim(to: limits, now: self.clock()) {
                 post(part.trackable, .dropped(part.stream, part.seqs))
             }
         } catch {
@@ -290,6 +303,7 @@ struct LogWorker: Sendable {
     private final class Queue: Sendable {
         private let state = Mutex(State())
         private let bounds: Mutex<SpoolLimits>
+        private let ages = Mutex(true)
         let signals: AsyncStream<Void>
         private let signal: AsyncStream<Void>.Continuation
 
@@ -302,6 +316,12 @@ struct LogWorker: Sendable {
         var limits: SpoolLimits {
             get { self.bounds.withLock { $0 } }
             set { self.bounds.withLock { $0 = newValue } }
+        }
+
+        /// See ``LogWorker/knowsAges``.
+        var knowsAges: Bool {
+            get { self.ages.withLock { $0 } }
+            set { self.ages.withLock { $0 = newValue } }
         }
 
         init(limits: SpoolLimits) {

@@ -30,6 +30,9 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
     public var limits = SpoolLimits()
     /// What becomes of a fix before it is recorded; `nil` records every fix.
     public var capture: CaptureStateMachine?
+    /// Whether fixes that come sooner than is asked of the source are left out of the log: for a source that cannot be slowed, and
+    /// whose fixes are not all to be accounted for. Needs ``capture``.
+    public var thinsFixes = false
     /// What begins, measures and ends the trips of each trackable.
     public var trips = TripStateMachine(seed: 0)
     /// What tells a low battery, of trackables whose constraints have no threshold; `nil` tells none.

@@ -40,9 +40,8 @@ extension PublisherStateMachine {
         self.presence.disconnected()
         self.outstanding = [:]
         self.isClosed = disconnection.retry == nil
-        // Where another address is tried at once, it decides.
-        if disconnection.lasted == nil, disconnection.retry != .zero {
-            self.connectionRefusal = disconnection.reason.flatMap { $0.isAboutWhoWeAre ? $0 : nil }
+        if let failure = disconnection.failure {
+            self.connectionRefusal = failure.isAboutWhoWeAre ? failure : nil
         }
         var actions: [Action] = []
         for id in self.assets.keys {

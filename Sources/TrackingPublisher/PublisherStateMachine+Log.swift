@@ -58,17 +58,22 @@ extension PublisherStateMachine {
     private mutating func happenedToOther(_ event: LogEvent, _ id: TrackableID) -> [Action] {
         switch event {
         case .appended(let stream, let seqs):
-            self.logs[id]?.change(stream) { $0.formUnion(seqs) }
+            self.logs[id]?.change(stream) { held in
+                held.stored.formUnion(seqs)
+                held.last = max(held.last, seqs.last ?? 0)
+            }
+        case .appendFailed(let stream, let seqs, _):
+            self.logs[id]?.change(stream) { $0.last = max($0.last, seqs.last ?? 0) }
         case .returned(let stream, let seqs):
             if self.logs[id]?.streams.contains(where: { $0.id == stream }) != true {
                 self.logs[id, default: .init()].streams.insert(StoredStream(id: stream, last: seqs.last ?? 0), at: 0)
             }
-            self.logs[id]?.change(stream) { $0.formUnion(seqs) }
+            self.logs[id]?.change(stream) { $0.stored.formUnion(seqs) }
         case .dropped(let stream, let seqs):
-            self.logs[id]?.change(stream) { $0.subtract(seqs) }
+            self.logs[id]?.change(stream) { $0.stored.subtract(seqs) }
         case .reopened(let held):
             self.logs[id] = held
-        case .appendFailed, .loaded, .readFailed, .found, .findFailed:
+        case .loaded, .readFailed, .found, .findFailed:
             break
         }
         return []
@@ -199,9 +204,9 @@ extension PublisherStateMachine {
 }
 
 extension SpoolContents.Trackable {
-    /// Changes what is known to be stored of one of its streams.
-    mutating func change(_ stream: StreamID, _ change: (inout SeqSet) -> Void) {
+    /// Changes what is known of one of its streams.
+    mutating func change(_ stream: StreamID, _ change: (inout StoredStream) -> Void) {
         guard let place = self.streams.firstIndex(where: { $0.id == stream }) else { return }
-        change(&self.streams[place].stored)
+        change(&self.streams[place])
     }
 }

@@ -35,7 +35,7 @@ extension PublisherStateMachine {
         var actions = self.assets.keys.flatMap { self.clearRecords(of: $0, at: moment) }
         for (id, log) in self.logs {
             actions += log.streams.filter { !$0.stored.isEmpty }.map { .log(id, .remove($0.id, $0.stored)) }
-            for stream in log.streams { self.logs[id]?.change(stream.id) { $0 = SeqSet() } }
+            for stream in log.streams { self.logs[id]?.change(stream.id) { $0.stored = SeqSet() } }
         }
         return actions + [.answered(request: number, .success(.records(carried + others)))]
     }

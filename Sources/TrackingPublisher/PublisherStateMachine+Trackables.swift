@@ -60,7 +60,7 @@ extension PublisherStateMachine {
     mutating func remove(_ id: TrackableID, at moment: Moment) -> [Action] {
         guard let asset = self.assets.removeValue(forKey: id) else { return [] }
         let ended = self.endIntake(of: id)
-        self.logs[id] = SpoolContents.Trackable(streams: asset.spool.contents, current: asset.stream)
+        self.logs[id] = asset.held
         self.kept[Self.tripKey(id)] = asset.trip.encoded(at: moment)
         self.requests[id] = nil
         self.crowded.remove(id)
@@ -90,6 +90,8 @@ extension PublisherStateMachine {
         guard self.configuration.isOn else { return [] }
         var fix = fix
         if fix.batteryLevel == nil, let battery = self.battery { fix.batteryLevel = battery / 100 }
+        let thinning = self.thinning
+        self.capture?.filter.resolution = thinning
         guard let outcome = self.capture?.moved(fix, at: moment) else {
             self.deferralRecorded(fix, at: moment)
             let actions = Array(self.assets.keys).flatMap {
@@ -110,6 +112,16 @@ extension PublisherStateMachine {
             + self.reported()
     }
 
+    /// What a source that cannot be slowed would keep to: the interval asked of it. Displacements are the update filter's, by which
+    /// what stands is visibly alive; and where a way alone may send a position, each fix may be that.
+    private var thinning: Resolution? {
+        guard self.configuration.thinsFixes, let sensor = self.sensor,
+            self.assets.values.allSatisfy({ $0.trackable.filter == .both })
+        else { return nil }
+        return try? Resolution(
+            accuracy: sensor.accuracy, desiredInterval: sensor.desiredInterval, minimumDisplacement: 0)
+    }
+
     /// - Parameters:
     ///   - point: What is recorded; `nil` where nothing is.
     ///   - shown: The position as far as it may be shown.
@@ -123,6 +135,10 @@ extension PublisherStateMachine {
         if let next = self.assets[id]?.nextName {
             actions += self.tripChanged(self.assets[id]?.trip.moved(shown, at: moment, next: next), of: id, at: moment)
         }
+        // At every fix, recorded or not.
+        if let near = self.assets[id]?.proximity.moved(shown, now: moment.now) {
+            actions += self.reconsider(id, [.nearChanged(near)])
+        }
         let wall = self.believedTime(at: moment)
         if let raw, let rawLocation = self.assets[id]?.capturedRaw(raw) {
             _ = self.assets[id]?.rawLane?.captured(rawLocation, now: moment.now, wallClock: wall)
@@ -134,9 +150,6 @@ extension PublisherStateMachine {
         actions += self.append(
             SpoolRecord(seq: seq, time: location.time, kind: .point, tripID: location.tripID, payload: payload), of: id)
         actions += self.travelled(to: location, of: id, at: moment)
-        if let near = self.assets[id]?.proximity.moved(location, now: moment.now) {
-            actions += self.reconsider(id, [.nearChanged(near)])
-        }
         self.assets[id]?.lastFix = location
         guard self.configuration.sendsLive else { return actions + [.captured(id, location, .notLive)] }
         let isAsked = !self.reports.isEmpty

@@ -226,6 +226,8 @@ public struct PublisherStateMachine: Sendable {
     var outstanding: [TransportToken: Purpose] = [:]
     var timers = DeadlineQueue<Timer>()
     var clock = ClockStep()
+    /// Whether records may be let go for their age.
+    public private(set) var ages = AgeTrust()
     var battery: Double?
     var sensor: Resolution?
     /// Events that wait for a connection, oldest first.
@@ -297,57 +299,8 @@ public struct PublisherStateMachine: Sendable {
         return next
     }
 
-    /// Whether everything captured so far was acknowledged or kept back, on a connection that stands. A trackable that the
-    /// broker refuses does not hold up the others.
-    public var isReadyForFix: Bool {
-        // Where nothing goes by itself, not yet or not at all, what is in the log is taken care of.
-        if !self.configuration.isOn || !self.sendsByItself || self.isHolding {
-            return self.assets.values.allSatisfy(\.isWritten)
-        }
-        let open = self.assets.values.filter { $0.refusal == nil }
-        return self.session.isAnnounced && (!open.isEmpty || self.assets.isEmpty)
-            && open.allSatisfy { $0.isIdle && ($0.since != nil || $0.failure != nil) }
-    }
-
-    /// Whether who reads a recording in bulk may go on: everything is acknowledged, or the broker refuses this device or
-    /// everything that it carries, which waiting does not change.
-    public var isReadyForNextFix: Bool {
-        self.isReadyForFix || self.hasFailed || self.connectionRefusal != nil
-            || (!self.assets.isEmpty && self.assets.values.allSatisfy { $0.refusal != nil || $0.failure != nil })
-    }
-
-    /// Whether there is nothing left to wait for before leaving: what the broker still refuses is given up.
-    var isReadyToLeave: Bool {
-        if !self.configuration.isOn { return self.assets.values.allSatisfy(\.isWritten) }
-        if self.hasFailed { return self.isCollisionOver || self.connectionRefusal != nil }
-        if self.isReadyForFix { return self.areRecordsOut }
-        // Where leave is taken within a time, that is waited for.
-        if self.connectionRefusal != nil, self.stop == .finishing(by: nil) { return true }
-        return self.session.isAnnounced && self.assets.values.allSatisfy { $0.refusal != nil || $0.failure != nil }
-    }
-
-    /// Whether all that another publisher's arrival left is sent: the rest, what was cleared, and the collision itself.
-    private var isCollisionOver: Bool {
-        self.areRecordsOut
-            && self.assets.values.allSatisfy { asset in
-                asset.failure?.code != .takenOver || (asset.isWritten && !asset.spool.owesDeclaration)
-            }
-    }
-
-    /// Whether no record is on its way, and none waits that could be.
-    var areRecordsOut: Bool {
-        !self.sendsByItself
-            || self.assets.values.allSatisfy { asset in
-                asset.refusal != nil || (asset.failure != nil && asset.failure?.code != .takenOver)
-                    || (asset.spool.isOpen ? asset.spool.isQuiet : asset.spool.unsent <= asset.takenEarly.count)
-            }
-    }
-
     /// Whether the connection was closed for good: nothing will happen any more.
     public internal(set) var isClosed = false
-
-    /// Whether nothing can be sent any more: every trackable failed.
-    public var hasFailed: Bool { !self.assets.isEmpty && self.assets.values.allSatisfy { $0.failure != nil } }
 
     /// The trackables that are carried.
     public var trackables: [Trackable] { self.assets.values.map(\.trackable) }
@@ -361,11 +314,14 @@ public struct PublisherStateMachine: Sendable {
         guard self.stop != .closing else { return self.afterGoodbye(event, at: moment) }
         var actions: [Action] = []
         if let step = self.clock.told(monotonic: device.now, wall: device.wall) {
+            self.ages.clockStepped(by: step)
             actions += self.clockStepped(by: step, at: moment)
         }
         switch event {
         case .transport(let event): actions += self.happened(event, at: moment)
-        case .fix(let fix, let raw): actions += self.captured(fix, raw: raw, at: moment)
+        case .fix(let fix, let raw):
+            self.ages.moved(fix, wall: device.wall)
+            actions += self.captured(fix, raw: raw, at: moment)
         case .battery(let percent): actions += self.batteryRead(percent, at: moment)
         case .add(let trackable): actions += self.add(trackable, at: moment)
         case .remove(let id): actions += self.remove(id, at: moment)

@@ -147,6 +147,13 @@ struct TrackedAsset: Sendable {
         self.lane = LiveLane(filter: self.lane.filter)
     }
 
+    /// What its log holds, with every number that was given out: some may still be on their way to the disk.
+    var held: SpoolContents.Trackable {
+        var held = SpoolContents.Trackable(streams: self.spool.contents, current: self.stream)
+        held.change(self.stream) { $0.last = max($0.last, self.lastSeq) }
+        return held
+    }
+
     mutating func nextSeq() -> UInt64 {
         self.lastSeq += 1
         return self.lastSeq

@@ -53,8 +53,8 @@ public final class SQLiteSpool: SpoolStorage {
     /// Names a log; nothing is opened yet.
     ///
     /// - Parameters:
-    ///   - path: Where the file is; its folder exists. Beside it are the same name with `-wal`, `.closed`, `.reserve`, `.salvage` and,
-    ///     for what was set aside, `.damaged-` and the time.
+    ///   - path: Where the file is; its folder exists. Beside it are the same name with `-wal`, `.closed`, `.lock`, `.reserve`, `.salvage`
+    ///     and, for what was set aside, `.damaged-` and the time.
     ///   - durability: What an append waits for.
     public convenience init(path: String, durability: Durability = .full) {
         self.init(path: path, durability: durability, checkedSize: 32 << 20)
@@ -191,8 +191,10 @@ public final class SQLiteSpool: SpoolStorage {
         try await self.perform(.alone) { file in
             guard let open = file else { return }
             file = nil
-            try open.close()
-            ClosingMark(log: path).leave()
+            try withExtendedLifetime(open) {
+                try open.close()
+                ClosingMark(log: path).leave()
+            }
         }
     }
 }

@@ -14,6 +14,8 @@ final class SpoolFile {
     var book = SpoolBook()
     /// How many marks of a trackable are kept at least.
     var markLimit = RecordMark.maximumCount
+    /// Held while the file is open.
+    var lock: SpoolLock?
     private var isSynchronous: Bool?
     private var inUse: Database?
     private var reserve: SpoolReserve

@@ -20,6 +20,7 @@ struct SpoolOpening {
     }
 
     func run() throws -> (SpoolFile, SpoolContents) {
+        let lock = try SpoolLock(log: self.path)
         try self.finishSalvage()
         let mark = ClosingMark(log: self.path)
         let isOrderly = mark.take()
@@ -33,6 +34,7 @@ struct SpoolOpening {
             salvage = try self.salvage(reason)
         }
         let opened = try file ?? self.open(isOrderly: false)
+        opened.lock = lock
         return (
             opened, SpoolContents(trackables: opened.book.trackables, state: try opened.loadState(), salvage: salvage)
         )

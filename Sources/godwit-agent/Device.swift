@@ -1,5 +1,6 @@
 import GodwitOptions
 import Logging
+import Synchronization
 import TrackingControl
 import TrackingCore
 import TrackingMQTT
@@ -116,12 +117,23 @@ struct Device: Sendable {
         return false
     }
 
+    /// How many fixes of what can wait, a file or a pipe, may be on their way to the log.
+    private static let unloggedFixes = 256
+
     private func readSources() async throws(TrackingError) {
+        let count = Mutex(0)
         try await self.sources.run { event in
             switch event {
             case .fix(let measured):
                 let fix = measured.addingWireless(self.wireless?.name)
-                if self.isBulkRead { await self.publisher.publishAndWait(fix) } else { self.publisher.publish(fix) }
+                guard !self.isBulkRead else { return await self.publisher.publishAndWait(fix) }
+                self.publisher.publish(fix)
+                guard self.sources.facts.isFinite else { return }
+                let isMany = count.withLock { count in
+                    count = (count + 1) % Self.unloggedFixes
+                    return count == 0
+                }
+                if isMany { await self.publisher.publishedIsLogged() }
             case .badInput(let what):
                 self.logger.warning("input refused", metadata: ["what": "\(what)"])
             case .notice(let notice):
@@ -163,7 +175,7 @@ struct Device: Sendable {
             guard let lost = change else { continue }
             if let reason = lost.reason {
                 self.logger.warning("not connected", metadata: ["reason": "\(reason)"])
-                if self.failsFast, lost.lasted == nil { return reason }
+                if self.failsFast, lost.failure != nil { return reason }
             }
         }
         return nil

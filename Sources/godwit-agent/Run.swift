@@ -89,6 +89,9 @@ struct Run: AsyncParsableCommand {
         configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
         configuration.defaultResolution = try self.capture.resolution(given: self.defaultResolution)
         configuration.capture = try self.capture.machine(given: self.defaultResolution)
+        // Of recordings, and what comes through a pipe, every fix is accounted for.
+        let sources = try self.source.map { try SourceSpecification.parse($0) }
+        configuration.thinsFixes = sources.contains(where: \.cannotBeSlowed) && sources.allSatisfy(\.isReceiver)
         configuration.trips = try self.capture.trips(seed: 0)
         configuration.deferral = try self.capture.deferral
         configuration.tellsLifecycle = self.capture.trackingStats

@@ -74,7 +74,7 @@ private final class CommandRun: Service {
             guard let id = self.ids.withLock({ $0[token] }) else { return [] }
             return self.state.withLock { $0.published(to: id, refusal: refusal) }
         case .disconnected(let lost):
-            guard let reason = lost.reason, lost.lasted == nil, reason.isRefusal || self.failsFast else { return [] }
+            guard let reason = lost.failure, reason.isRefusal || self.failsFast else { return [] }
             self.ending.note(reason)
             return [.finish]
         }

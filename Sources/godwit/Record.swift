@@ -174,7 +174,7 @@ struct Record: AsyncParsableCommand {
             case .disconnected(let lost), .voice(.some(let lost)):
                 guard lost.retry != nil else { continue }
                 notifier?.status("not connected: \(lost.reason?.message ?? "")")
-                guard failsFast, lost.lasted == nil, let reason = lost.reason else { continue }
+                guard failsFast, let reason = lost.failure else { continue }
                 ending.note(reason)
                 recorder.finish()
             case .possibleGap, .voice(nil), .subscriptionRefused, .acknowledgementRefused, .brokerDropped,

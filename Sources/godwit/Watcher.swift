@@ -156,9 +156,7 @@ struct Watcher: Sendable {
         }
         guard case .connection(let lost?) = event else { return false }
         if lost.retry == nil, lost.reason == nil { return true }
-        guard lost.lasted == nil, let reason = lost.reason,
-            reason.isRefusal || self.failsFast
-        else { return false }
+        guard let reason = lost.failure, reason.isRefusal || self.failsFast else { return false }
         ending.note(reason)
         return true
     }

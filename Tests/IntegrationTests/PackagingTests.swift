@@ -69,6 +69,22 @@ import Testing
         }
     }
 
+    /// Whether the clock is synchronised decides whether a receiver's date is corrected.
+    @Test func theUnitLetsTheAgentAskAboutTheClock() throws {
+        let unit = try String(contentsOf: Self.folder.appending(path: "godwit-agent.service"), encoding: .utf8)
+        let denied = try #require(unit.firstRange(of: "\nSystemCallFilter=~@privileged"))
+        let allowed = try #require(unit.firstRange(of: "\nSystemCallFilter=adjtimex clock_adjtime clock_adjtime64\n"))
+        #expect(denied.lowerBound < allowed.lowerBound, "what comes later counts")
+        #expect(!unit.contains("ProtectClock=yes"), "its own filter would forbid it all the same")
+        #expect(unit.contains("\nCapabilityBoundingSet=\n"), "nobody can set it")
+    }
+
+    @Test(arguments: ["ttyS", "ttyACM", "ttyUSB", "ttyAMA", "ttymxc", "gnss"])
+    func theUnitLetsTheAgentReadReceivers(kind: String) throws {
+        let unit = try String(contentsOf: Self.folder.appending(path: "godwit-agent.service"), encoding: .utf8)
+        #expect(unit.contains("\nDeviceAllow=char-\(kind) rw\n"))
+    }
+
     @Test func aShellCanReadTheScriptForOpenRC() async throws {
         let script = Self.folder.appending(path: "godwit-agent.openrc").path()
         let check = try await RunningProgram("/bin/sh", ["-n", script]).result()

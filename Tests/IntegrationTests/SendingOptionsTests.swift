@@ -151,7 +151,7 @@ import Testing
         let receiver = try LineServer(welcome: "")
         let nmea = try stage.agent([
             "--trackable", "sim", "--source", "nmea:tcp://127.0.0.1:\(receiver.port)", "--mock", policy,
-            "--tracking-stats",
+            "--tracking-stats", "--default-resolution", "HIGH/0/0",
         ])
         try await stage.tap.wait { !$0.events("STARTED", of: "sim").isEmpty && receiver.openConnections == 1 }
         for second in 0..<5 {

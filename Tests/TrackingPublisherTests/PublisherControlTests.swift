@@ -146,6 +146,26 @@ import TrackingCore
         #expect(talk.happened(.trip(van.id, nil, request: 2)).contains("answer ENDED"))
     }
 
+    /// What is being written when a trackable is removed keeps its number when the trackable is carried again.
+    @Test(arguments: [true, false], [true, false])
+    func aNumberIsGivenOutOnce(isWrittenBefore: Bool, isDiskFull: Bool) throws {
+        var talk = try PublisherConversation.online()
+        talk.isRemovalIgnored = true
+        talk.isDiskBusy = true
+        talk.isDiskFull = isDiskFull
+        let van = try PublisherConversation.van()
+        _ = try talk.fix(at: 10, metres: 100)
+        _ = talk.happened(.remove(van.id))
+        if isWrittenBefore { _ = talk.written() }
+        _ = talk.happened(.add(van))
+        _ = talk.written()
+        (talk.isDiskBusy, talk.isDiskFull) = (false, false)
+        #expect(try talk.fix(at: 20, metres: 200).contains { $0.hasPrefix("fix 3 ") })
+        let records = talk.log.values.flatMap(\.values).sorted { $0.seq < $1.seq }
+        #expect(records.map(\.seq) == (isDiskFull ? [3] : [2, 3]))
+        #expect(records.map(\.time.seconds) == (isDiskFull ? [1020] : [1010, 1020]))
+    }
+
     // MARK: - Commands
 
     private func commanding() throws -> PublisherConversation {

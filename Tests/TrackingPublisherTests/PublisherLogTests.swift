@@ -102,6 +102,16 @@ import TrackingTesting
         }
     }
 
+    @Test(arguments: Place.allCases) func whatWasPublishedIsInTheLogOnceThatWasWaitedFor(_ place: Place) async throws {
+        try await self.run(place) { bench in
+            for last in stride(from: 1000, through: 5000, by: 1000) {
+                try bench.drive((last - 999)...last)
+                await bench.publisher.publishedIsLogged()
+                #expect(try await bench.storage.summary().total.count == last)
+            }
+        }
+    }
+
     @Test(arguments: Place.allCases) func whatWaitsIsCountedListedAndExported(_ place: Place) async throws {
         try await self.run(place) { bench in
             try bench.drive(1...250)

@@ -38,6 +38,47 @@ import TrackingCore
             ])
     }
 
+    /// A receiver that tells a fix each second, of which one each ten seconds is wanted, and then one each second.
+    @Test(arguments: [true, false]) func ofASourceThatCannotBeSlowedNoMoreIsRecordedThanIsAsked(thins: Bool) throws {
+        var talk = try PublisherConversation(
+            [PublisherConversation.van()],
+            configure: {
+                $0.capture = try? CaptureStateMachine(filter: CaptureFilter(), zones: PrivacyZones([]))
+                $0.thinsFixes = thins
+            })
+        for second in 0...40 { _ = try talk.fix(at: Double(second) + (second == 20 ? -0.05 : 0)) }
+        let points = talk.log.values.flatMap(\.values).map(\.time.seconds).sorted()
+        #expect(points.count == (thins ? 5 : 41))
+        if thins { #expect(points == [1000, 1010, 1019.95, 1030, 1040], "jitter is tolerated") }
+        _ = talk.request("w1", interval: 1000)
+        _ = talk.subscriber("w1")
+        for second in 41...45 { _ = try talk.fix(at: Double(second)) }
+        #expect(talk.log.values.flatMap(\.values).count == points.count + 5)
+    }
+
+    @Test func whatIsNotRecordedMayBeNearAllTheSame() throws {
+        let there = try #require(Coordinate(latitude: 900 / 111_195.0, longitude: 0))
+        let van = try PublisherConversation.van {
+            $0.destination = there
+            $0.constraints = try ResolutionConstraints(
+                resolutions: ResolutionSet(
+                    farWithoutSubscriber: self.resolution(60), nearWithoutSubscriber: self.resolution(2)),
+                proximityThreshold: ProximityThreshold(spatial: 100))
+        }
+        var talk = try PublisherConversation(
+            [van],
+            configure: {
+                $0.capture = try? CaptureStateMachine(
+                    filter: CaptureFilter(significantChange: .only), zones: PrivacyZones([]))
+            })
+        #expect(try talk.fix(at: 0).contains("fix 1 first"))
+        #expect(try talk.fix(at: 60, metres: 600).contains("fix 2 tooSoon") == false)
+        let said = try talk.fix(at: 120, metres: 890)
+        #expect(!said.contains { $0.hasPrefix("fix ") }, "290 m are not recorded")
+        #expect(said.contains("tell van BALANCED/2000/0 OFFLINE subscribers 0 near"))
+        #expect(said.contains("sensor BALANCED/2000/0"))
+    }
+
     @Test func theResolutionInForceIsPublishedWhenAnyMemberOfItChanges() throws {
         var talk = try PublisherConversation.online()
         #expect(

@@ -13,12 +13,12 @@ struct UnsetClockTests {
         var isMarked: Bool
     }
 
-    private static let told = 1_750_000_000.0
+    private static let told = 1_790_000_000.0
 
     /// A publisher of `van` whose device's clock stands at second 1000 of 1970.
     private func conversation() throws -> PublisherConversation {
         var configuration = CaptureStateMachine.Configuration()
-        configuration.clockFloor = ClockTrust.gpsEpoch
+        configuration.fixFloor = ClockTrust.gpsEpoch
         let capture = CaptureStateMachine(
             filter: try CaptureFilter(), zones: try PrivacyZones(), configuration: configuration)
         let battery = try LowBatteryDetector(threshold: 10)

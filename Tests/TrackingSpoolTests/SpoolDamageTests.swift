@@ -11,6 +11,28 @@ import TrackingCore
     static let flips = ProcessInfo.processInfo.environment["GODWIT_FLIPS"].flatMap(Int.init) ?? 100
     static let last: UInt64 = 600
 
+    /// A row that could not be read is noted for the next start; that is not the start of a second program.
+    @Test func aSecondProgramSetsNothingAside() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "log").path()
+            let log = SQLiteSpool(path: path)
+            _ = try await log.open(now: start)
+            try await log.append(try entries(1...3))
+            SpoolOpening.wantSalvage(of: path)
+            let second = SQLiteSpool(path: path)
+            let error = await #expect(throws: TrackingError.self) { _ = try await second.open(now: start) }
+            #expect(error?.code == .spoolFailed && error?.message.contains("another program") == true)
+            try await log.append(try entries(4...5))
+            try await log.close()
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder.path())
+            #expect(!names.contains { $0.contains(".damaged-") }, "\(names)")
+            let contents = try await second.open(now: start)
+            #expect(contents.salvage?.count == 5)
+            #expect(contents.trackables[try TrackableID("van")]?.streams.map(\.stored) == [numbers(1...5)])
+            try await second.close()
+        }
+    }
+
     /// The bytes of a log with two streams of a trackable and one of another, of about sixty pages.
     ///
     /// - Parameter isClosed: Whether it was closed in order; if not, some of it is in its write-ahead log.

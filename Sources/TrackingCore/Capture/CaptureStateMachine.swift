@@ -40,8 +40,10 @@ public struct CaptureStateMachine: Hashable, Sendable {
         public var mode: TrackingMode?
         /// What rides along with each point; `nil`: nothing does.
         public var stats: TrackingStats?
-        /// A time before it is not believed.
+        /// What the device's clock says below it is not believed.
         public var clockFloor = ClockTrust.buildFloor
+        /// What a receiver says below it is not believed.
+        public var fixFloor = ClockTrust.buildFloor
 
         /// Makes a configuration that changes nothing.
         public init() {}
@@ -62,7 +64,7 @@ public struct CaptureStateMachine: Hashable, Sendable {
         self.configuration = configuration
         self.filter = filter
         self.zones = zones
-        self.clock = ClockTrust(floor: configuration.clockFloor)
+        self.clock = ClockTrust(floor: configuration.clockFloor, fixFloor: configuration.fixFloor)
         self.motion = MotionStateMachine(activity: configuration.activity)
         self.pause = configuration.pause
     }

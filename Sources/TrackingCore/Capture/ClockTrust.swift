@@ -37,12 +37,17 @@ public struct ClockTrust: Hashable, Sendable {
     /// Where the time of GPS begins, 1980-01-06T00:00:00Z: clocks and receivers that were never set say something below it.
     public static let gpsEpoch = UnixTime(315_964_800)
 
-    /// A time below it is not believed.
+    /// What the device's clock says below it is not believed.
     public let floor: UnixTime
+    /// What a receiver says below it is not believed.
+    public let fixFloor: UnixTime
     private var told: Told?
 
     /// Makes a value that was told nothing.
-    public init(floor: UnixTime = ClockTrust.buildFloor) { self.floor = floor }
+    public init(floor: UnixTime = ClockTrust.buildFloor, fixFloor: UnixTime = ClockTrust.buildFloor) {
+        self.floor = floor
+        self.fixFloor = fixFloor
+    }
 
     /// The time of something that happens now.
     public func stamp(at moment: Moment) -> Stamp {
@@ -57,7 +62,7 @@ public struct ClockTrust: Hashable, Sendable {
     /// Only the times of receivers are judged: recordings and other people's points keep theirs.
     public mutating func stamped(_ fix: Location, at moment: Moment) -> Location {
         guard fix.source == .gps || fix.source == .network else { return fix }
-        if fix.time >= self.floor {
+        if fix.time >= self.fixFloor {
             self.told = Told(time: fix.time, now: moment.now)
             return fix
         }

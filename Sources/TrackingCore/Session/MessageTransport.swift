@@ -111,6 +111,9 @@ public struct Disconnection: Hashable, Sendable {
         self.retry = retry
         self.lasted = lasted
     }
+
+    /// Why no connection can be made; `nil` where one stood, and while another of the broker's addresses is tried at once.
+    public var failure: TrackingError? { self.lasted == nil && self.retry != .zero ? self.reason : nil }
 }
 
 extension TrackingError: Hashable {

@@ -149,12 +149,25 @@ extension SpoolStateMachine {
 
     mutating func batchRefused(_ refusal: TrackingError, now: MonotonicTime) -> [Action] {
         guard let attempt = self.attempt, !attempt.records.isEmpty else { return self.wait(now: now) }
-        if refusal.code == .payloadTooLarge || (refusal.code == .notAuthorized && self.isTopicAllowed) {
+        let mayBeContent = Self.mayBeContent(refusal)
+        if refusal.code == .payloadTooLarge || (mayBeContent && self.isTopicAllowed) {
+            // A broker in trouble says this of everything: each time an empty batch tells first.
+            if refusal.reasonCode == Self.implementationError { self.isTopicAllowed = false }
             return self.refusedForGood(attempt, refusal, now: now) + self.progress(now: now)
         }
         // The broker may forbid the topic, or what this batch says: an empty one tells which.
-        self.isProbing = refusal.code == .notAuthorized
+        self.isProbing = mayBeContent
         return self.wait(now: now)
+    }
+
+    /// MQTT 5, 2.4: "Implementation specific error", "Payload format invalid".
+    private static let implementationError: UInt8 = 0x83
+    private static let payloadFormatInvalid: UInt8 = 0x99
+
+    /// Whether it may be what a record says that is refused: by the broker's rules, or by one that looks into payloads.
+    private static func mayBeContent(_ refusal: TrackingError) -> Bool {
+        refusal.code == .notAuthorized || refusal.reasonCode == Self.payloadFormatInvalid
+            || refusal.reasonCode == Self.implementationError
     }
 
     /// Told once, until a batch is taken.

@@ -14,20 +14,22 @@ package struct SpoolTrimming {
     private static let earliestTime = UnixTime(978_307_200)
 
     private let limits: SpoolLimits
+    private let maximumAge: Duration?
     private let now: UnixTime
     private var count: Int
     private var bytes: Int
 
-    /// Begins with what there is.
+    /// Begins with what there is. A clock that says it is before this program was made knows no ages.
     package init(limits: SpoolLimits, count: Int, bytes: Int, now: UnixTime) {
         self.limits = limits
+        self.maximumAge = now < ClockTrust.buildFloor ? nil : limits.maximumAge
         self.now = now
         self.count = count
         self.bytes = bytes
     }
 
     /// Whether anything may have to go.
-    package var mayTrim: Bool { self.isOverfull || self.limits.maximumAge != nil }
+    package var mayTrim: Bool { self.isOverfull || self.maximumAge != nil }
 
     private var isOverfull: Bool {
         self.count > self.limits.maximumCount ?? .max || self.bytes > self.limits.maximumBytes ?? .max
@@ -39,7 +41,7 @@ package struct SpoolTrimming {
         self.count -= 1
         self.bytes -= bytes
         if isOverfull { return .goes }
-        guard let maximumAge = self.limits.maximumAge else { return .stays }
+        guard let maximumAge = self.maximumAge else { return .stays }
         guard time >= Self.earliestTime, time <= self.now else { return .undecided }
         return self.now.since(time) > maximumAge ? .goes : .stays
     }

@@ -140,7 +140,7 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
     private func note(_ lost: Disconnection) throws(TrackingError) {
         guard let reason = lost.reason else { return }
         self.logger.warning("not connected to the broker", metadata: ["reason": "\(reason)"])
-        if lost.retry == nil || self.failsFast && lost.lasted == nil { throw reason }
+        if lost.retry == nil || self.failsFast && lost.failure != nil { throw reason }
     }
 }
 

@@ -29,6 +29,21 @@ extension SourceSpecification {
         }
     }
 
+    /// Whether it is a receiver that is not asked for a cycle: it tells what it tells, however seldom that is wanted.
+    public var cannotBeSlowed: Bool {
+        if case .nmeaServer = self.input { return true }
+        return self.isReceiver && !self.asksForCycle
+    }
+
+    /// Whether it tells where the device is now, and not where something was.
+    public var isReceiver: Bool {
+        switch self.input {
+        case .gpsd, .nmeaServer: true
+        case .nmeaPath(let path): Self.isDevice(path)
+        case .nmeaStandardInput, .gpx, .jsonLines, .jsonLinesStandardInput, .simulation: false
+        }
+    }
+
     /// Whether this is a serial device; one that is not plugged in yet is told by where it would be.
     private static func isDevice(_ path: String) -> Bool {
         var status = stat()

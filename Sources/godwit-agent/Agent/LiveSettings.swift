@@ -48,10 +48,18 @@ enum LiveSettings {
             } catch let failure as CommandFailure {
                 throw failure
             } catch {
-                throw CommandFailure(.invalidArguments, "\(error)")
+                throw CommandFailure(.invalidArguments, self.withoutUntold("\(error)", [name: [text]]))
             }
         }
         return values
+    }
+
+    /// A message about these values that repeats none of those that are told to nobody: it may go to the broker.
+    static func withoutUntold(_ message: String, _ values: [String: [String]?]) -> String {
+        let named = values.first { name, values in
+            self.untold.contains(name) && (values ?? []).contains { message.contains($0) }
+        }
+        return named.map { "a value of \($0.key) is not of its form" } ?? message
     }
 
     /// A destination as on the command line, or `none`.

@@ -162,9 +162,14 @@ extension RunningAgent: AgentControl {
             (id: try self.carriedOne(nil), place: try LiveSettings.destination(text))
         }
         let last = self.plan
-        let next = try self.planned { plan in
-            let moved = try destination.map { try plan.going($0.id, to: $0.place) } ?? plan
-            return try moved.setting(values)
+        let next: AgentPlan
+        do throws(CommandFailure) {
+            next = try self.planned { plan in
+                let moved = try destination.map { try plan.going($0.id, to: $0.place) } ?? plan
+                return try moved.setting(values)
+            }
+        } catch {
+            throw CommandFailure(error.code, LiveSettings.withoutUntold(error.message, values))
         }
         try await self.adopt(next)
         var changes = LiveSettings.changes(of: values.keys, from: last.options, to: next.options)

@@ -69,7 +69,13 @@ actor RunningAgent: Service {
             let device = try self.makeDevice()
             self.device = device
             defer { self.device = nil }
-            try await device.run(ControlDispatcher(self))
+            do {
+                try await device.run(ControlDispatcher(self))
+            } catch {
+                // What the old connection ended with, a refusal of the old user for one, is no news where another was asked for.
+                guard self.isRenewing else { throw error }
+                self.logger.info("the former connection", metadata: ["reason": "\(error)"])
+            }
             guard self.isRenewing, !Task.isShuttingDownGracefully, !Task.isCancelled else { return }
         }
     }

@@ -26,7 +26,7 @@ struct CarriedOptions: ParsableArguments {
     @Argument(help: "The trackable: 1 to 128 bytes.")
     var id: String
 
-    @Option(help: ArgumentHelp("Where it goes, in degrees.", valueName: "lat,lon"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("Where it goes, in degrees.", valueName: "lat,lon"))
     var destination: Coordinate?
 
     @OptionGroup var agent: SocketOptions

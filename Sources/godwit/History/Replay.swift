@@ -85,7 +85,7 @@ struct HistoryPlayer {
             let changes = self.publisher.connectionChanges
             group.addTask {
                 for await case let lost? in changes {
-                    guard lost.lasted == nil, let reason = lost.reason, reason.isRefusal || self.failsFast else {
+                    guard let reason = lost.failure, reason.isRefusal || self.failsFast else {
                         continue
                     }
                     ending.note(reason)

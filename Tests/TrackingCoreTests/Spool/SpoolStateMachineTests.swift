@@ -223,18 +223,39 @@ struct SpoolStateMachineTests {
         #expect(bench.quarantined.isEmpty)
     }
 
-    @Test func aForbiddenRecordIsSetAside() throws {
+    /// "Not authorized", "Implementation specific error", "Payload format invalid".
+    @Test(arguments: [0x87, 0x83, 0x99]) func aForbiddenRecordIsSetAside(reason: UInt8) throws {
         var bench = SpoolBench(try self.configuration())
         bench.append(1...4)
         bench.open()
         bench.perform(bench.machine.flush(now: bench.now))
         for _ in 0..<50 where bench.machine.unsent > 0 {
             let records = bench.sent[bench.sent.count - 1]
-            if records.contains(3) { bench.refuse(.notAuthorized) } else { bench.answer() }
-            bench.wait(.seconds(2))
+            let code: TrackingError.Code = reason == 0x87 ? .notAuthorized : .refused
+            bench.answer(records.contains(3) ? TrackingError(code, "no", reasonCode: reason) : nil)
+            bench.wait(.seconds(60))
         }
         #expect(bench.quarantined == [3])
         #expect(bench.removed[bench.current] == [1, 2, 4])
+    }
+
+    @Test func whatABrokerInTroubleSaysOfEverythingIsSaidOfNoRecord() throws {
+        var bench = SpoolBench(try self.configuration())
+        bench.append(1...4)
+        bench.open()
+        bench.perform(bench.machine.flush(now: bench.now))
+        let trouble = TrackingError(.refused, "no", reasonCode: 0x83)
+        // It takes an empty batch in between, once.
+        for answer in [trouble, nil] + Array(repeating: trouble, count: 20) {
+            bench.answer(answer)
+            bench.wait(.seconds(60))
+        }
+        #expect(bench.quarantined.isEmpty)
+        for _ in 0..<10 {
+            bench.answer()
+            bench.wait(.seconds(60))
+        }
+        #expect(bench.removed[bench.current] == [1, 2, 3, 4])
     }
 
     @Test func aBatchThatEndsTheConnectionThreeTimesIsRefused() throws {

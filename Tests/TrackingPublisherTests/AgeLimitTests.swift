@@ -1,0 +1,47 @@
+import Logging
+import Testing
+import TrackingCore
+
+@testable import TrackingPublisher
+
+/// `--keep-days` and a clock that jumps.
+@Suite(.timeLimit(.minutes(1))) struct AgeLimitTests {
+    private static let twentyYears: Duration = .seconds(20 * 365 * 86_400)
+
+    @Test func aJumpAheadIsNotBelieved() throws {
+        var talk = try PublisherConversation.online()
+        _ = talk.wait(.seconds(1))
+        #expect(talk.machine.ages.isGiven)
+        talk.clockStep = Self.twentyYears
+        _ = try talk.fix(at: 1)
+        #expect(!talk.machine.ages.isGiven)
+        let coordinate = try #require(Coordinate(latitude: 0, longitude: 0))
+        var fix = Location(coordinate: coordinate, time: UnixTime(1001 + Self.twentyYears.inSeconds))
+        fix.source = .gps
+        _ = talk.happened(.fix(fix, raw: fix))
+        #expect(talk.machine.ages.isGiven, "the receiver says the same")
+    }
+
+    @Test(arguments: [(true, false, 1), (false, true, 1), (false, false, 2)])
+    func whereTheClockIsNotBelievedNothingGoesForItsAge(
+        knowsAges: Bool, isSynchronized: Bool, left: Int
+    ) async throws {
+        let now = UnixTime(1_790_000_000)
+        let storage = InMemorySpool()
+        _ = try await storage.open(now: now)
+        let worker = LogWorker(
+            storage: storage, limits: SpoolLimits(maximumAge: .seconds(86_400)), logger: Logger(label: "test"),
+            isClockSynchronized: { isSynchronized }, clock: { now })
+        worker.knowsAges = knowsAges
+        let (van, stream) = (try TrackableID("van"), try #require(StreamID("one")))
+        worker.ask(
+            [2, 0].enumerated().map { index, days in
+                let time = UnixTime(now.seconds - Double(days) * 86_400 - 1)
+                let record = SpoolRecord(seq: UInt64(index + 1), time: time, kind: .point, payload: [1])
+                return (van, .append(stream, record))
+            })
+        worker.finish()
+        await worker.run { _, _ in }
+        #expect(try await storage.summary().total.count == left)
+    }
+}
