@@ -12,6 +12,9 @@ import TrackingTesting
 
 @testable import TrackingGateway
 
+/// Points from long ago count as those of a clock that was not set.
+private let start = 1_790_000_000.0
+
 /// The live stream over HTTP, with a subscriber on the broker in memory and a publisher that a test plays.
 @Suite(.timeLimit(.minutes(1))) struct LiveRoutesTests {
     private let van: TrackableID
@@ -57,7 +60,7 @@ import TrackingTesting
     }
 
     @Test func aGapIsFilledFromTheHistoryOrSaid() async throws {
-        let old = LiveEventID(epoch: 1, number: 9, time: UnixTime(1_000)).description
+        let old = LiveEventID(epoch: 1, number: 9, time: UnixTime(start + 1000)).description
         try await LiveScene.run { scene in
             try scene.move(self.van, 1)
             _ = try await scene.open().first { $0.name == "position" }
@@ -78,7 +81,7 @@ import TrackingTesting
                 let isLate = value["late"] == .flag(true)
                 #expect(isLate == event.id.isEmpty, "\(event.data)")
                 let time = value["time"] ?? value["location"]?["properties"]?["time"]
-                told.append("\(value["trackable"]?.text ?? "?") \(event.name) \(time?.count ?? 0)")
+                told.append("\(value["trackable"]?.text ?? "?") \(event.name) \((time?.count ?? 0) % Int(start))")
                 if event.name == "position", !isLate { break }
             }
             let gap = ["bike", "van"].flatMap { ["\($0) position 940", "\($0) position 1001", "\($0) event 1002"] }
@@ -93,18 +96,18 @@ import TrackingTesting
         let history = try folder.history()
         try await history.store("van", points: [1001], events: [])
         let everything = LiveSelection(.everything, reads: .all)
-        var reader = GapReader(since: UnixTime(1000), selection: everything, history: history) {
+        var reader = GapReader(since: UnixTime(start + 1000), selection: everything, history: history) {
             (try? await history.store("bike", points: [1002], events: [])) != nil
         }
         let first = try #require(await reader.next())
         #expect(String(buffer: first).contains(#""trackable":"bike","late":true"#))
         #expect(String(buffer: try #require(await reader.next())).contains(#""trackable":"van","late":true"#))
         #expect(await reader.next() == nil)
-        var deaf = GapReader(since: UnixTime(1000), selection: everything, history: history) { false }
+        var deaf = GapReader(since: UnixTime(start + 1000), selection: everything, history: history) { false }
         #expect(await deaf.next() == LiveFrame.stream("reset", [:]))
         #expect(await deaf.next() == nil)
         let half = LiveSelection(.everything, reads: .only([self.van]))
-        var narrow = GapReader(since: UnixTime(1000), selection: half, history: history) { true }
+        var narrow = GapReader(since: UnixTime(start + 1000), selection: half, history: history) { true }
         #expect(String(buffer: try #require(await narrow.next())).contains(#""trackable":"van""#))
         #expect(await narrow.next() == nil)
         try await history.close()
@@ -200,15 +203,16 @@ extension HistoryStore {
     fileprivate func store(_ name: String, points: [Double], events: [Double]) async throws {
         let stream = try #require(StreamID("one"))
         let place = try #require(Coordinate(latitude: 1, longitude: 1))
-        var recording = Recording(of: try TrackableID(name), at: UnixTime(2000))
+        var recording = Recording(of: try TrackableID(name), at: UnixTime(start + 2000))
         recording.points = points.map { time in
-            var point = Location(coordinate: place, time: UnixTime(time))
+            var point = Location(coordinate: place, time: UnixTime(start + time))
             (point.stream, point.seq) = (stream, UInt64(time))
             return point
         }
         recording.events = events.map { time in
             let event = TrackingEvent(
-                id: "e\(time)", stream: stream, seq: UInt64(time) + 10_000, time: UnixTime(time), kind: .lowBattery)
+                id: "e\(time)", stream: stream, seq: UInt64(time) + 10_000, time: UnixTime(start + time),
+                kind: .lowBattery)
             return RecordedDocument(event, json: MessageCodec.encode(event))
         }
         var batch = RecordingBatch()
