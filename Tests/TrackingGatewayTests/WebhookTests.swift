@@ -10,7 +10,7 @@ import TrackingMetrics
 
 @testable import TrackingGateway
 
-@Suite struct WebhookTests {
+@Suite(.timeLimit(.minutes(1))) struct WebhookTests {
     private let folder = TemporaryFolder()
     private let secret = "0123456789abcdef"
 
@@ -115,7 +115,7 @@ import TrackingMetrics
     }
 
     private static func numbers(_ body: String) -> [Int] {
-        ((try? JSONValue(json: body.utf8))?["messages"]?.list ?? []).compactMap { $0["payload"]?["n"]?.count }
+        body.matches(of: #/"payload":\{"n":(\d+)/#).compactMap { Int($0.1) }
     }
 
     /// One message that is refused is left out, and everything else is told, in order.
