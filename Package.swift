@@ -121,8 +121,9 @@ let package = Package(
         .executableTarget(
             name: "godwit",
             dependencies: [
-                "GodwitOptions", "TrackingCore", "TrackingGateway", "TrackingHistory", "TrackingMQTT",
-                "TrackingMetrics", "TrackingPublisher", "TrackingRecorder", "TrackingSpool", "TrackingStore",
+                "GodwitOptions", "TrackingControl", "TrackingCore", "TrackingGateway", "TrackingHistory",
+                "TrackingMQTT", "TrackingMetrics", "TrackingPublisher", "TrackingRecorder", "TrackingSpool",
+                "TrackingStore",
                 "TrackingSubscriber", argumentParser, coreMetrics, lifecycle, logging,
             ],
             swiftSettings: settings),

@@ -1,11 +1,11 @@
-# What add-device, add-watcher, add-recorder, add-gateway and add-operator share; read by them, not run. POSIX sh.
+# What add-device, add-watcher, add-recorder, add-gateway, add-bridge and add-operator share; read by them, not run. POSIX sh.
 
 set -eu
 umask 077
 export LC_ALL=C
 
 program=$(basename "$0")
-name= levels= lines= all=no cert=no password_stdin=no
+name= levels= lines= all=no group= cert=no password_stdin=no
 dir=${GODWIT_BROKER_DIR:-$here}
 topic_root=${GODWIT_TOPIC_ROOT:-tracking}
 password=${GODWIT_PASSWORD:-}
@@ -47,10 +47,12 @@ read_arguments() {
             --all) all=yes; continue ;;
             --dir=*) dir=${argument#*=}; continue ;;
             --topic-root=*) topic_root=${argument#*=}; continue ;;
-            --dir | --topic-root)
+            --group=*) group=${argument#*=}; continue ;;
+            --dir | --topic-root | --group)
                 [ $# -gt 0 ] || die 64 "$argument needs a value"
                 case $argument in
                 --dir) dir=$1 ;;
+                --group) group=$1 ;;
                 --topic-root) topic_root=$1 ;;
                 esac
                 shift
@@ -70,6 +72,7 @@ read_arguments() {
     done
     [ -n "$name" ] || die 64 "which NAME? ($program --help)"
     check_root
+    [ -z "$group" ] || [ "$program" = add-recorder ] || die 64 "unknown option --group"
     [ -f "$dir/acl.conf" ] || die 66 "no acl.conf in the directory $dir"
     if [ "$cert" = yes ] && { [ "$password_stdin" = yes ] || [ -n "$password" ]; }; then
         die 64 "--cert and a password exclude each other"
@@ -138,8 +141,15 @@ topic_level() {
 grant() {
     access=$1
     shift
+    for topic; do grant_elsewhere "$access" "$topic_root/$topic"; done
+}
+
+# The same, of topics that are not beneath the root.
+grant_elsewhere() {
+    access=$1
+    shift
     for topic; do
-        lines="${lines}topic $access $topic_root/$topic
+        lines="${lines}topic $access $topic
 "
     done
 }

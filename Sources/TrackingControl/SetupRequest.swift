@@ -20,8 +20,7 @@ public struct SetupRequest: Hashable, Sendable, CustomStringConvertible, CustomR
     /// - Throws: `invalidConfiguration` or `invalidName` that says which part is wrong, without the token.
     public init(broker: String?, user: String?, token: String?, trackable: String?) throws(TrackingError) {
         if let broker {
-            let isURL = broker.hasPrefix("mqtt://") || broker.hasPrefix("mqtts://")
-            guard isURL, !broker.contains("@"), (8...512).contains(broker.utf8.count) else {
+            guard Self.isBroker(broker) else {
                 throw TrackingError(
                     .invalidConfiguration, "the link's broker is mqtt[s]://host[:port]; the user goes into user=")
             }
@@ -41,6 +40,12 @@ public struct SetupRequest: Hashable, Sendable, CustomStringConvertible, CustomR
         if broker == nil, user == nil, token == nil, trackable == nil {
             throw TrackingError(.invalidConfiguration, "\(Self.form); this one says nothing")
         }
+    }
+
+    /// Whether a text can be the address of a broker, without user and password.
+    public static func isBroker(_ text: String) -> Bool {
+        let isURL = text.hasPrefix("mqtt://") || text.hasPrefix("mqtts://")
+        return isURL && !text.contains("@") && (8...512).contains(text.utf8.count)
     }
 
     /// Reads a link.

@@ -150,9 +150,12 @@ public struct Gateway: Service {
     package func router() -> Router<GatewayRequestContext> {
         let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: ResponseMiddleware(origins: self.configuration.origins, metrics: self.metrics))
-        router.add(middleware: AccessMiddleware(store: self.access, configuration: self.configuration))
+        router.add(middleware: OverlandAnswers(paths: self.configuration.phones.overlandPaths))
+        let authenticator = Authenticator(store: self.access, configuration: self.configuration)
+        router.add(middleware: AccessMiddleware(authenticator: authenticator, configuration: self.configuration))
         HealthRoutes(checks: self.checks, metrics: self.metrics) { await self.lookUpFigures() }.add(to: router)
-        SessionRoutes(store: self.access, configuration: self.configuration).add(to: router)
+        SessionRoutes(authenticator: authenticator, store: self.access, configuration: self.configuration).add(
+            to: router)
         APIRoutes(history: self.history, live: self.live ?? .none, names: RuleStore(self.database)).add(to: router)
         if let hub = self.hub { LiveRoutes(hub: hub, history: self.history).add(to: router) }
         if let intake = self.configuration.intake {

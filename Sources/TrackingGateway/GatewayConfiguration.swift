@@ -22,7 +22,8 @@ public struct GatewayConfiguration: Sendable {
     package var rateLimit = RateLimit(burst: 1000, perSecond: 100)
     /// How often one address is told that a token is worth nothing, before it is told to wait.
     package var failureLimit = RateLimit(burst: 20, perSecond: 1)
-    /// How long a peer may take: to send a header, to send a whole request, to take some of an answer.
+    /// How long a peer may take: to send a header, to send a request (with a second more for each KB, up to ten times as long),
+    /// to take some of an answer.
     package var patience = Duration.seconds(30)
     /// The most connections at once; those that are more wait to be accepted.
     public var maximumConnections = 20_000

@@ -36,6 +36,8 @@ package struct GatewayDatabase: Sendable {
             // SQLite gives its other files the rights of this one.
             Glibc.close(Glibc.open(path, O_CREAT | O_CLOEXEC, 0o600))
             self.pool = try DatabasePool(path: path, configuration: Self.configuration)
+            // What was answered outlives a power cut. A pool sets NORMAL as it is opened.
+            try self.pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
             let migrator = Self.migrator
             guard try self.pool.read({ try !migrator.hasBeenSuperseded($0) }) else {
                 throw TrackingError(
@@ -52,7 +54,6 @@ package struct GatewayDatabase: Sendable {
         configuration.busyMode = .timeout(5)
         configuration.maximumReaderCount = 4
         configuration.prepareDatabase { db in
-            try db.execute(sql: "PRAGMA synchronous = FULL")
             try db.execute(sql: "PRAGMA journal_size_limit = 16777216")
         }
         return configuration

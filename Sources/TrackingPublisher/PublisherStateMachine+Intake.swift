@@ -66,32 +66,34 @@ extension PublisherStateMachine {
         (self.intakes[id]?.begin()).map { [.log(id, .find($0))] } ?? []
     }
 
-    /// These are known; the others become records.
+    /// These are known; the others become records. What of them is news is told once it is written; how new that is goes into
+    /// the log with them.
     mutating func found(_ known: [RecordMark: RecordName], of id: TrackableID, at moment: Moment) -> [Action] {
         guard let drafts = self.intakes[id]?.found(known) else { return [] }
+        var told = self.assets[id]?.fed ?? ToldTimes()
         var names: [RecordMark: RecordName] = [:]
+        var news: [IntakeQueue.News] = []
         var actions: [Action] = []
         for draft in drafts {
             guard let stream = self.assets[id]?.stream, let seq = self.assets[id]?.nextSeq() else { break }
-            names[draft.mark] = RecordName(stream: stream, seq: seq)
-            actions += self.taken(draft, RecordName(stream: stream, seq: seq), of: id, at: moment)
+            let name = RecordName(stream: stream, seq: seq)
+            let content = draft.named(name)
+            names[draft.mark] = name
+            if told.isNews(content, at: draft.time, now: moment.wall) {
+                news.append(IntakeQueue.News(seq: seq, time: draft.time, content: content))
+            }
+            actions.append(.log(id, .append(stream, content.record(at: draft.time, seq: seq), mark: draft.mark)))
         }
-        if let told = self.assets[id]?.fed?.encoded, self.kept[Self.toldKey(id)] != told {
-            self.kept[Self.toldKey(id)] = told
-            actions.append(.log(id, .keep(Self.toldKey(id), told)))
-        }
-        self.intakes[id]?.named(names)
+        actions += self.keep(told, of: id)
+        self.intakes[id]?.named(names, news: news)
         return actions + self.settleIntake(of: id)
     }
 
-    private mutating func taken(
-        _ draft: RecordDraft, _ name: RecordName, of id: TrackableID, at moment: Moment
-    ) -> [Action] {
-        let content = draft.named(name)
-        let record = content.record(at: draft.time, seq: name.seq)
-        let append = Action.log(id, .append(name.stream, record, mark: draft.mark))
-        guard self.assets[id]?.fed?.isNews(content, at: draft.time, now: moment.wall) == true else { return [append] }
-        return self.tellNews(content, of: id, at: moment) + [append]
+    private mutating func keep(_ told: ToldTimes, of id: TrackableID) -> [Action] {
+        let key = Self.toldKey(id)
+        guard self.kept[key] != told.encoded else { return [] }
+        self.kept[key] = told.encoded
+        return [.log(id, .keep(key, told.encoded))]
     }
 
     /// Something newer than all that was told before goes to its topic, as that of a device does.
@@ -114,11 +116,19 @@ extension PublisherStateMachine {
         }
     }
 
-    /// These are in the log: they go at once, and what came meanwhile is looked up.
+    /// These are in the log: they are told as far as they are news, they go at once, and what came meanwhile is looked up.
     mutating func intakeWritten(_ seqs: SeqSet, of id: TrackableID, at moment: Moment) -> [Action] {
-        guard self.assets[id]?.fed != nil else { return [] }
-        self.intakes[id]?.written(seqs)
-        return self.askSpool(of: id, at: moment) { $0.flush(now: moment.now) } + self.settleIntake(of: id)
+        var actions: [Action] = []
+        for news in self.intakes[id]?.written(seqs) ?? []
+        where self.assets[id]?.fed?.isNews(news.content, at: news.time, now: moment.wall) == true {
+            actions += self.tellNews(news.content, of: id, at: moment)
+        }
+        // Of what is sent at once the newest goes first.
+        actions += self.sendNext(of: id, at: moment)
+        actions += self.askSpool(of: id, at: moment) {
+            $0.appended(seqs, now: moment.now) + $0.flush(now: moment.now)
+        }
+        return actions + self.settleIntake(of: id)
     }
 
     private mutating func settleIntake(of id: TrackableID) -> [Action] {
@@ -146,6 +156,8 @@ extension PublisherStateMachine {
     /// What is under way could not be looked up or written.
     mutating func intakeFailed(_ error: TrackingError, of id: TrackableID) -> [Action] {
         let requests = self.intakes[id]?.failed() ?? []
+        // What was to be kept with the records is not in the log either.
+        if let told = self.assets[id]?.fed { self.kept[Self.toldKey(id)] = told.encoded }
         return self.refuse(requests, error, of: id) + self.lookUp(id)
     }
 

@@ -7,12 +7,11 @@ extension PublisherStateMachine {
         switch event {
         case .appended(let stream, let seqs):
             guard self.written(stream, seqs, of: id) else { return [] }
-            // Of what is sent at once the newest goes first.
-            let live = self.assets[id]?.fed == nil ? [] : self.sendNext(of: id, at: moment)
-            let actions = self.askSpool(of: id, at: moment) { $0.appended(seqs, now: moment.now) }
-            return live + actions + self.intakeWritten(seqs, of: id, at: moment)
+            guard self.assets[id]?.fed == nil else { return self.intakeWritten(seqs, of: id, at: moment) }
+            return self.askSpool(of: id, at: moment) { $0.appended(seqs, now: moment.now) }
         case .appendFailed(let stream, let seqs, let error):
-            // The live lane goes on; what the log could not take is declared gone.
+            // What the log could not take is declared gone. The live lane goes on with a device's own; what came from outside was
+            // not told yet, and comes again under another name.
             guard self.written(stream, seqs, of: id) else { return [] }
             self.assets[id]?.spool.appendFailed(seqs)
             return [.logFailed(id, error)] + self.intakeFailed(error, of: id)

@@ -59,6 +59,10 @@ public final class Recorder<Transport: MessageTransport>: Service {
     ///
     /// - Throws: `takenOver` when another program uses the name; `storeUnusable`.
     public func run() async throws {
+        // No broker tells how much it queues.
+        self.logger.warning(
+            "while a recorder stalls the broker queues for it, by its own limits 1000 messages (Mosquitto), and drops what is above: only devices with --acknowledge-by send that again; raise max_queued_messages and max_queued_bytes"
+        )
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.intake.run() }

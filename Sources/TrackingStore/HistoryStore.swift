@@ -52,10 +52,14 @@ public protocol HistoryStore: Sendable {
     /// - Throws: `storeFailed`.
     func trackables(in box: GeoBox, during times: TimeSpan) async throws(TrackingError) -> [TrackableID]
 
-    /// The trips of a trackable that began in `times`, by their start: at most `limit`.
+    /// The trips of a trackable that were under way in `times`, by their start: at most `limit`. One whose end was not told was
+    /// under way for ``TripStateMachine/longestSilence`` after what was heard of it last.
     ///
+    /// - Parameter start: Only those that began later; `nil` for all.
     /// - Throws: `storeFailed`.
-    func trips(of trackable: TrackableID, during times: TimeSpan, limit: Int) async throws(TrackingError) -> [Trip]
+    func trips(
+        of trackable: TrackableID, during times: TimeSpan, after start: UnixTime?, limit: Int
+    ) async throws(TrackingError) -> [Trip]
 
     /// The events of a trackable, by time: at most `limit` of those in `times`.
     ///
@@ -69,17 +73,18 @@ public protocol HistoryStore: Sendable {
     /// - Throws: `storeFailed`.
     func verify(_ trackable: TrackableID) async throws(TrackingError) -> VerifyReport?
 
-    /// Erases a trackable's points, trips, events, states and what was set aside of it, for good: what is of an earlier time
-    /// than `before` and comes later is not taken, and counts as handled.
+    /// Erases a trackable's points, trips, events and states, for good: what is of an earlier time than `before` and comes later
+    /// is not taken, and counts as handled. What was set aside of it goes as a whole: of what cannot be read nobody knows the
+    /// times.
     ///
     /// - Parameters:
-    ///   - before: Only what is of an earlier time; `nil` for everything, then what is of an earlier time than `now` is not
-    ///     taken any more.
-    ///   - now: The time by the clock.
+    ///   - before: Only what is of an earlier time; `nil` for everything.
+    ///   - now: The time by the clock: what is of this time or a later one is taken still, whatever `before` is.
     /// - Throws: `storeFailed`.
     func erase(_ trackable: TrackableID, before: UnixTime?, now: UnixTime) async throws(TrackingError) -> EraseReport
 
-    /// Removes what is older than it is to be kept. It counts as stored still: it is not taken again.
+    /// Removes what is older than it is to be kept, a part after the other: storing goes on between them. Points, trips and events
+    /// count as stored still: they are not taken again. What is known of a moment, and what was set aside, goes by when it came.
     ///
     /// - Parameters:
     ///   - limit: What is of an earlier time is removed.
@@ -117,19 +122,17 @@ extension HistoryStore {
         } while after != nil
     }
 
-    /// All trips of a trackable that began in `times`, by their start.
+    /// All trips of a trackable that were under way in `times`, by their start.
     ///
     /// - Throws: `storeFailed`.
     public func allTrips(
         of trackable: TrackableID, during times: TimeSpan
     ) async throws(TrackingError) -> [Trip] {
         var trips: [Trip] = []
-        var rest = times
         while true {
-            let page = try await self.trips(of: trackable, during: rest, limit: 1000)
+            let page = try await self.trips(of: trackable, during: times, after: trips.last?.start, limit: 1000)
             trips += page
-            guard page.count == 1000, let last = page.last else { return trips }
-            rest.from = UnixTime(last.start.seconds.nextUp)
+            guard page.count == 1000 else { return trips }
         }
     }
 

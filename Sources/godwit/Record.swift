@@ -95,7 +95,9 @@ struct Record: AsyncParsableCommand {
                 .invalidConfiguration, "--share takes a history that recorders share: --store postgres://…")
         }
         let health = Health(listen: self.listen)
-        let store = try await self.store.open(mayMake: true)
+        let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
+        notifier?.ready()
+        let store = try await self.openStore(notifier)
         var configuration = RecorderConfiguration(client: names.voice, session: try self.broker.identity().session)
         configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
         if let share = self.share { configuration.group = try ClientID(share) }
@@ -113,7 +115,7 @@ struct Record: AsyncParsableCommand {
         let ending = Ending()
         let events = recorder.events
         let failsFast = self.broker.failFast
-        async let watching: Void = Self.watch(recorder, events, health, failsFast: failsFast, ending)
+        async let watching: Void = Self.watch(recorder, events, health, notifier, failsFast: failsFast, ending)
         do {
             try await Program.run(recorder, beside: health.server(store))
         } catch {
@@ -123,6 +125,24 @@ struct Record: AsyncParsableCommand {
         await watching
         do { try await store.close() } catch { ending.note(error) }
         if let error = ending.error { throw error }
+    }
+
+    /// Opens the history. A server that is away is waited for, as while recording, unless that is to end at once.
+    private func openStore(_ notifier: ServiceNotifier?) async throws -> any HistoryStore {
+        var wait = RecorderConfiguration.firstStoreWait
+        while true {
+            do throws(TrackingError) {
+                return try await self.store.open(mayMake: true)
+            } catch {
+                guard error.code == .storeFailed, !self.broker.failFast, case .postgres = try self.store.location()
+                else { throw error }
+                Logger(label: "godwit.recorder").error(
+                    "the store takes nothing", metadata: ["reason": "\(error)", "retry in": "\(wait)"])
+                notifier?.status("the store takes nothing: \(error.message)")
+                try await Task.sleep(for: wait)
+                wait = min(RecorderConfiguration.longestStoreWait, wait * 2)
+            }
+        }
     }
 
     /// The names of the two connections: the recorder's, and that of the user or the certificate that takes in, or else the
@@ -142,11 +162,9 @@ struct Record: AsyncParsableCommand {
 
     /// Tells the service manager how it goes, and ends where that was asked for.
     private static func watch(
-        _ recorder: Recorder<MQTTTransport>, _ events: AsyncStream<RecorderEvent>, _ health: Health, failsFast: Bool,
-        _ ending: Ending
+        _ recorder: Recorder<MQTTTransport>, _ events: AsyncStream<RecorderEvent>, _ health: Health,
+        _ notifier: ServiceNotifier?, failsFast: Bool, _ ending: Ending
     ) async {
-        let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
-        notifier?.ready()
         for await event in events {
             health.happened(event)
             switch event {

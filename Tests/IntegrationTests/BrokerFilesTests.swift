@@ -201,6 +201,42 @@ import TrackingMQTT
         }
     }
 
+    /// A recorder reads how much the broker dropped, and acknowledges for its group; a bridge has the lines of the README.
+    @Test func whoIsAddedHasTheLinesThatAreDocumented() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-lines-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await ChildProcess.run(
+            "/bin/sh",
+            [
+                "-ec",
+                """
+                cp -R '\(Programs.root.appending(path: "broker").path())' '\(folder.path())'
+                cd '\(folder.path())'; export GODWIT_PASSWORD=pw
+                ./add-recorder --group team rec; ./add-bridge bridge
+                if ./add-gateway --group team gate; then exit 1; fi
+                """,
+            ])
+        let lines = try String(contentsOf: folder.appending(path: "acl.conf"), encoding: .utf8)
+        #expect(
+            lines.contains(
+                """
+                user rec
+                topic read tracking/#
+                topic write tracking/+/ack/rec
+                topic write tracking/+/ack/team
+                topic read $SYS/broker/publish/messages/dropped
+
+                """))
+        let readme = Programs.root.appending(path: "broker/README.md")
+        let page = try String(contentsOf: readme, encoding: .utf8)
+        let documented = try #require(
+            page.components(separatedBy: "```acl\n").dropFirst().first?.components(separatedBy: "```")[0])
+        for user in documented.components(separatedBy: "\n\n") {
+            #expect(lines.contains(user.trimmingCharacters(in: .newlines) + "\n"), "\(lines)")
+        }
+        #expect(!lines.contains("user gate"))
+    }
+
     /// The steps of the README, as they stand there; only the ports are others. As root, the broker is the user mosquitto.
     @Test func theFiveMinutesOfTheReadmeWork() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-five-\(UUID().uuidString)")

@@ -105,11 +105,12 @@ import TrackingCore
     // MARK: - Bombs
 
     private static func post(
-        compressed body: [UInt8], as encoding: String, _ stage: GatewayStage, _ token: String
+        compressed body: [UInt8], as encoding: String, by program: String = "curl/8", _ stage: GatewayStage,
+        _ token: String
     ) async throws -> HTTPAnswer {
         let connection = try RawConnection(port: stage.port)
         let head = [
-            "POST /overland HTTP/1.1", "Host: x", "Connection: close", "User-Agent: Overland/1.3",
+            "POST /overland HTTP/1.1", "Host: x", "Connection: close", "User-Agent: \(program)",
             "Authorization: Bearer \(token)", "Content-Encoding: \(encoding)", "Content-Length: \(body.count)",
         ]
         try await connection.sendAll(head.joined(separator: "\r\n") + "\r\n\r\n")
@@ -146,7 +147,8 @@ import TrackingCore
         #expect(try await Self.post(compressed: Array(zeros.dropLast(100)), as: "gzip", stage, token).status == 400)
         // Not large, but deep.
         let deep = try await Self.post(
-            compressed: Array(String(repeating: "[", count: 1_000_000).utf8), as: "identity", stage, token)
+            compressed: Array(String(repeating: "[", count: 1_000_000).utf8), as: "identity", by: "Overland/1.3", stage,
+            token)
         #expect(deep.status == 200 && deep.text.contains("\"error\""), "\(deep.text)")
         phone.record(latitude: 52.5, longitude: -8.5, time: 1_700_000_000)
         #expect(await phone.send(1, to: stage.port)?.isTaken == true, "it still takes what is well")

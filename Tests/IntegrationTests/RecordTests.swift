@@ -164,6 +164,23 @@ import TrackingStore
         #expect(try await recorder.result(within: .seconds(20)).code == 0)
     }
 
+    /// At its start as well; one that ends at once is asked for with --fail-fast.
+    @Test func aServerThatComesLaterIsWaitedFor() async throws {
+        let server = try await PostgresServer.start()
+        let stage = try await RecordStage(store: try await server.makeDatabase())
+        try await server.kill()
+        let hasty = try stage.recorder(["--fail-fast"])
+        #expect(try await hasty.result(within: .seconds(20)).code == 66, "\(hasty.errors)")
+        let recorder = try stage.recorder()
+        try await recorder.waitForLog("the store takes nothing")
+        try await server.restart()
+        try await recorder.waitForLog("taking in", within: .seconds(60))
+        let agent = try stage.agent(fixes: 40, speed: "1000")
+        #expect(try await agent.result(within: .seconds(60)).code == 0, "\(agent.errors.suffix(2000))")
+        try await stage.waitUntilStored(agent.loggedRecords)
+        try await stage.end(recorder)
+    }
+
     @Test func recordersShareTheWorkAndAPostgres() async throws {
         let stage = try await RecordStage()
         let server = try await PostgresServer.shared()

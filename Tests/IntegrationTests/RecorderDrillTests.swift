@@ -35,7 +35,7 @@ import TrackingStore
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...300)))
                 try await stage.broker.restart()
             case .database:
-                try await server.kill()
+                try await server.end([SIGKILL, SIGQUIT].randomElement()!)  // not empty
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...300)))
                 try await server.restart()
             }

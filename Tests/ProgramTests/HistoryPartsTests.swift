@@ -1,4 +1,6 @@
 import ArgumentParser
+import Foundation
+import GodwitOptions
 import Testing
 import TrackingCore
 import TrackingHistory
@@ -42,6 +44,53 @@ import TrackingStore
         #expect(try self.interruptions([1, 8], [1...3, 5...8]) == [1])
     }
 
+    /// Each step costs a search: with a copy of the ranges it would take hours.
+    @Test(.timeLimit(.minutes(1))) func aStreamOfManyGapsIsReadInOneGo() throws {
+        let ranges = (0..<UInt64(20_000)).map { ($0 * 4 + 1)...($0 * 4 + 3) }
+        // The middle one of each three is an event.
+        let seqs = ranges.flatMap { [$0.lowerBound, $0.upperBound] }
+        #expect(try self.interruptions(seqs, ranges).count == 19_999)
+    }
+
+    /// Numbers 3, 10 and 12 are events, 5 to 7 are elsewhere, 13 and 14 never came.
+    @Test func aTrackIsInterruptedWherePointsWereLeftOut() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-parts-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let store = try SQLiteHistoryStore(path: folder.appending(path: "history.sqlite").path())
+        let van = try TrackableID("van")
+        var recording = Recording(of: van, at: UnixTime(1000))
+        recording.points = try [1, 2, 4, 5, 6, 7, 8, 9, 11, 15, 16].map { (seq: UInt64) in
+            var point = try self.point(seq, at: Double(100 + seq))
+            point.coordinate = try #require(Coordinate(latitude: (5...7).contains(seq) ? 60 : 52, longitude: -8))
+            point.tripID = "t"
+            return point
+        }
+        recording.events = try [3, 10, 12].map { (seq: UInt64) in
+            let event = TrackingEvent(
+                id: "e\(seq)", stream: try #require(StreamID("one")), seq: seq, time: UnixTime(Double(100 + seq)),
+                kind: .lowBattery, detail: [:])
+            return RecordedDocument(event, json: MessageCodec.encode(event))
+        }
+        var batch = RecordingBatch()
+        batch.recordings = [recording]
+        _ = try await store.store(batch)
+        let box = try #require(GeoBox(south: 51, west: -9, north: 53, east: -7))
+        for (query, segments) in [
+            (PointQuery(van), 2), (PointQuery(van, tripID: "t"), 2), (PointQuery(van, in: box), 3),
+            (PointQuery(van, in: box, tripID: "t"), 3),
+        ] {
+            let path = folder.appending(path: "track.gpx").path()
+            let file = try OutputFile(path)
+            var progress = ErrorProgress(isWanted: false)
+            _ = try await HistoryExport(query: query, format: .gpx, maximumPoints: nil).run(store, to: file, &progress)
+            try file.finish()
+            let text = try String(contentsOfFile: path, encoding: .utf8)
+            #expect(text.components(separatedBy: "<trkseg>").count - 1 == segments, "\(text)")
+        }
+        try await store.close()
+    }
+
     // MARK: - What the broker keeps
 
     @Test func ofWhatIsKeptOnlyWhatIsOlderGoes() throws {
@@ -66,6 +115,13 @@ import TrackingStore
     }
 
     // MARK: - Arguments
+
+    @Test func nothingIsErasedThatIsToCome() throws {
+        for before in ["now", "90d", "2020-01-01T00:00:00Z"] { _ = try Erase.parse(["van", "--before", before]) }
+        let error = #expect(throws: (any Error).self) { try Erase.parse(["van", "--before", "2999-01-01T00:00:00Z"]) }
+        #expect(error.map { Erase.exitCode(for: $0).rawValue } == 64)
+        #expect(error.map { Erase.message(for: $0).contains("in the future") } == true)
+    }
 
     @Test func aPlaceOfAHistory() {
         #expect(StoreLocation(argument: "sqlite:/a b/c:d.sqlite") == .sqlite(path: "/a b/c:d.sqlite"))

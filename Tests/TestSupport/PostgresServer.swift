@@ -50,10 +50,15 @@ public final class PostgresServer: Sendable {
     }
 
     /// Kills it (SIGKILL, every process of it), as a crash would, and returns once it is gone.
-    public func kill() async throws {
+    public func kill() async throws { try await self.end(SIGKILL) }
+
+    /// Ends it, every process of it, and returns once it is gone.
+    ///
+    /// - Parameter signal: SIGKILL, or SIGQUIT: PostgreSQL's immediate shutdown.
+    public func end(_ signal: Int32) async throws {
         guard let process = self.process.withLock({ $0 }) else { return }
-        // The others see that the first is gone, and end.
-        process.signal(SIGKILL)
+        // After SIGKILL the others see that the first is gone, and end.
+        process.signal(signal)
         try await process.waitForEnd()
     }
 

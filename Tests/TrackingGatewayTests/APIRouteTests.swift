@@ -200,7 +200,9 @@ import TrackingTesting
     }
 
     @Test func whatIsKnownNowIsTold() async throws {
-        let place = RecordedGateway.point(50)
+        var position = RecordedGateway.point(50)
+        (position.batteryLevel, position.extra) = (0.5, Array(#"{"wifi":"home"}"#.utf8))
+        let place = position
         let live = LiveState(
             known: { id in
                 id.rawValue == "van"
@@ -208,6 +210,7 @@ import TrackingTesting
                         position: place,
                         members: [
                             "state": Array(#"{"state":"ONLINE"}"#.utf8), "trip": Array(#"{"tripId":"x"}"#.utf8),
+                            "presence": Array(#"{"lastSeen":1}"#.utf8),
                         ]) : nil
             }, positions: { [(try! TrackableID("van")): place] }, isConnected: { true })
         let stage = try await RecordedGateway(["van": 5, "bus": 3], live: live)
@@ -233,6 +236,12 @@ import TrackingTesting
             #expect(van?["trip"]?["tripId"] == .text("x"))
             let shared = try await get("trackables/van", inTime.text).json
             #expect(shared?["state"] != nil && shared?["first"] == nil && shared?["trip"] == nil)
+            #expect(van?["presence"] != nil && shared?["presence"] == nil && shared?["groups"] == nil)
+            for answer in [shared?["position"], try await get("trackables/van/position", inTime.text).json] {
+                #expect(answer?["properties"]?["time"] != nil)
+                #expect(answer?["properties"]?["extra"] == nil && answer?["properties"]?["batteryLevel"] == nil)
+            }
+            #expect(van?["position"]?["properties"]?["extra"]?["wifi"] == .text("home"))
             for path in ["history", "trips", "events"] {
                 #expect(try await get("trackables/van/\(path)", inTime.text).status == .forbidden)
             }
@@ -383,9 +392,9 @@ struct BrokenHistory: HistoryStore {
     func trackables(in box: GeoBox, during times: TimeSpan) async throws(TrackingError) -> [TrackableID] {
         try self.fail()
     }
-    func trips(of trackable: TrackableID, during times: TimeSpan, limit: Int) async throws(TrackingError) -> [Trip] {
-        try self.fail()
-    }
+    func trips(
+        of trackable: TrackableID, during times: TimeSpan, after start: UnixTime?, limit: Int
+    ) async throws(TrackingError) -> [Trip] { try self.fail() }
     func events(
         of trackable: TrackableID, during times: TimeSpan, limit: Int
     ) async throws(TrackingError) -> [TrackingEvent] { try self.fail() }

@@ -165,6 +165,48 @@ import TrackingCore
         }
     }
 
+    @Test func signingInIsCountedAsAnyRequestIs() async throws {
+        let gateway = try TestGateway {
+            $0.failureLimit = RateLimit(burst: 3, perSecond: 0.001)
+            $0.rateLimit = RateLimit(burst: 2, perSecond: 0.001)
+        }
+        let token = try await gateway.token()
+        try await gateway.test { client async throws in
+            func status(_ token: String) async throws -> HTTPResponse.Status {
+                let body = ByteBuffer(string: #"{"token":"\#(token)"}"#)
+                return try await client.execute(uri: "/session", method: .post, body: body).status
+            }
+            for wrong in ["gw_wrong", "", String(repeating: "x", count: 3000)] {
+                #expect(try await status(wrong) == .unauthorized)
+            }
+            #expect(try await status("gw_wrong") == .tooManyRequests)
+            for _ in 0..<2 { #expect(try await status(token) == .ok) }
+            #expect(try await status(token) == .tooManyRequests)
+        }
+    }
+
+    @Test func overlandIsShownThatItSendsTooMuchOrTooOften() async throws {
+        let gateway = try TestGateway {
+            $0.maximumBodyBytes = 2000
+            $0.rateLimit = RateLimit(burst: 1, perSecond: 0.001)
+        }
+        let token = try await gateway.token(publish: ["van"])
+        try await gateway.test { client in
+            func post(_ bytes: Int) async throws -> TestResponse {
+                var headers = HTTPFields.bearer(token)
+                headers[.userAgent] = "Overland/1.3 (iPhone; iOS 17.4; Scale/3.00)"
+                return try await client.execute(
+                    uri: "/overland", method: .post, headers: headers, body: ByteBuffer(repeating: 0x20, count: bytes))
+            }
+            let large = try await post(2001)
+            #expect(large.status == .ok && large.json?["error"]?.text?.contains("2000 bytes") == true)
+            _ = try await post(1)
+            let often = try await post(1)
+            #expect(often.status == .ok && often.json?["error"]?.text?.contains("Too many requests") == true)
+            #expect(often.headers[.retryAfter] != nil)
+        }
+    }
+
     @Test func aBodyThatIsTooLongIsRefused() async throws {
         let gateway = try TestGateway { $0.maximumBodyBytes = 2000 }
         try await gateway.test { client in

@@ -22,6 +22,15 @@ import TrackingCore
         }
     }
 
+    /// What is answered outlives a power cut: FULL is 2.
+    @Test func aCommitIsOnTheDiskWhenItReturns() async throws {
+        let gateway = try TestGateway()
+        let database = try GatewayDatabase(path: gateway.configuration.database)
+        let level = try await database.pool.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA synchronous") }
+        #expect(level == 2)
+        try database.close()
+    }
+
     @Test func aRevokedAndAnExpiredTokenLetNobodyIn() async throws {
         let gateway = try TestGateway()
         let other = AccessStore(try GatewayDatabase(path: gateway.configuration.database))

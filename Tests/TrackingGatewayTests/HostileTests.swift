@@ -1,4 +1,5 @@
 import Foundation
+import NIOCore
 import Synchronization
 import TestSupport
 import Testing
@@ -136,5 +137,33 @@ import TrackingStore
             #expect(try await HTTPAnswer.of("/healthz", port: port).status == 200)
             for connection in idle { #expect(try await connection.read(within: .seconds(40)).isEmpty) }
         }
+    }
+
+    @Test func aBodyThatComesSlowlyIsTaken() async throws {
+        try await self.serve { port, stage in
+            let body = #"{"token":"\#(try await stage.token())"}"#
+            let padding = String(repeating: " ", count: 4000 - body.utf8.count)
+            let connection = try RawConnection(port: port)
+            try await connection.sendAll("POST /session HTTP/1.1\r\nHost: x\r\nContent-Length: 4000\r\n\r\n")
+            // 1.6 s and more, where every request has one.
+            var rest = Array((padding + body).utf8)[...]
+            while !rest.isEmpty {
+                try await Task.sleep(for: .milliseconds(100))
+                try await connection.sendAll(String(decoding: rest.prefix(250), as: UTF8.self))
+                rest = rest.dropFirst(250)
+            }
+            let answer = HTTPAnswer(try await connection.read(within: .seconds(10)) { $0.contains(0x7D) })
+            #expect(answer.status == 200)
+        }
+    }
+
+    @Test func whatMovesHasMoreTimeAndNotForEver() {
+        var pace = RequestPace(limit: .seconds(30), begun: NIODeadline.uptimeNanoseconds(0))
+        func seconds() -> UInt64 { pace.deadline.uptimeNanoseconds / 1_000_000_000 }
+        #expect(seconds() == 30)
+        pace.bytes = 100 * 1024
+        #expect(seconds() == 130)
+        pace.bytes = 8_388_608
+        #expect(seconds() == 300)
     }
 }

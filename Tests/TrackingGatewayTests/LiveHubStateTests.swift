@@ -127,6 +127,22 @@ import TrackingSubscriber
         #expect(frame.contains("\"time\":101") && !frame.contains("\"time\":98"))
     }
 
+    @Test mutating func aShareLinkTellsNothingButWhereItIs() throws {
+        let place = try #require(Coordinate(latitude: 52, longitude: -8))
+        var location = Location(coordinate: place, time: UnixTime(101))
+        (location.batteryLevel, location.tripID, location.speed) = (0.5, "t1", 7)
+        location.extra = Array(#"{"wifi":"home"}"#.utf8)
+        let update = LocationUpdate(location: location, kind: .predicted)
+        let received = ReceivedUpdate(update: update, skipped: [], isLate: false, isRetained: false)
+        let told = try self.tell(.location(self.van, received))
+        let share = LiveSelection(.everything, reads: .all, span: UnixTime(100)..<UnixTime(200))
+        let frame = String(buffer: share.frame(of: told))
+        for secret in ["wifi", "batteryLevel", "t1"] { #expect(!frame.contains(secret)) }
+        #expect(frame.contains("PREDICTED") && frame.contains("\"speed\":7"))
+        let whole = String(buffer: LiveSelection(.everything, reads: .all).frame(of: told))
+        #expect(whole.contains("wifi") && share.shown(location).extra == nil)
+    }
+
     @Test func anEventIdReadsWhatItWrites() throws {
         let id = LiveEventID(epoch: .max, number: .max, time: UnixTime(1_793_000_000.125))
         #expect(LiveEventID(id.description) == id)

@@ -167,4 +167,36 @@ import TrackingPublisher
             }
         }
     }
+
+    @Test func theStartOfATripIsToldOnceWhenItsPlaceBecomesKnown() throws {
+        func batch(_ place: String) throws -> PhoneBatch {
+            let body = #"""
+                {"locations":[],"trip":{"mode":"car","start":"2026-05-01T11:58:10Z","distance":1,"start_location":\#(place)}}
+                """#
+            return try OverlandDecoder.decode(Array(body.utf8), receivedAt: UnixTime(noon))
+        }
+        let first = try batch("null")
+        let later = try batch(
+            #"""
+            {"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]},
+            "properties":{"timestamp":"2026-05-01T11:58:12Z"}}
+            """#)
+        #expect(first.events.map(\.kind) == ["TRIP_STARTED"] && later.events.first?.location != nil)
+        #expect(first.records[0].digest == later.records[0].digest && first.records[0].time == later.records[0].time)
+        guard case .event(let one) = first.records[0].content, case .event(let other) = later.records[0].content else {
+            Issue.record("both are events")
+            return
+        }
+        #expect(one.id == other.id)
+    }
+
+    @Test(arguments: ["[-122.6,null,80]", "[null,45.5,80]"])
+    func aCoordinateThatIsNullIsRefused(_ coordinates: String) throws {
+        let body = #"""
+            {"locations":[{"type":"Feature","geometry":{"type":"Point","coordinates":\#(coordinates)},
+            "properties":{"timestamp":"2026-05-01T12:00:00Z"}}]}
+            """#
+        let batch = try OverlandDecoder.decode(Array(body.utf8), receivedAt: UnixTime(noon))
+        #expect(batch.records.isEmpty && batch.refused.count == 1)
+    }
 }

@@ -180,6 +180,25 @@ import TrackingPublisher
         #expect(self.published(machine.happened(try self.position(1))).count == 1)
     }
 
+    @Test func whatWentOutIsClearedWhenTheDeviceComesItself() throws {
+        var machine = try self.machine()
+        #expect(self.published(machine.happened(try self.position(1, of: "jane-phone"))).count == 1)
+        _ = machine.happened(.published(1, refusal: nil))
+        let cleared = self.published(machine.happened(self.heard("owntracks/jane/phone")))
+        #expect(cleared == [OutgoingMessage(topic: "owntracks/godwit/jane-phone", payload: [], isRetained: true)])
+        #expect(machine.happened(self.heard("owntracks/jane/phone")).isEmpty, "once")
+        #expect(machine.happened(try self.position(2, of: "jane-phone")).isEmpty)
+    }
+
+    @Test(arguments: [false, true]) func whatWentOutBeforeARestartIsClearedToo(oursFirst: Bool) throws {
+        var machine = try self.machine()
+        let topics = ["owntracks/jane/phone", "owntracks/godwit/jane-phone"]
+        let messages = (oursFirst ? topics.reversed() : topics).flatMap {
+            self.published(machine.happened(self.heard($0)))
+        }
+        #expect(messages == [OutgoingMessage(topic: topics[1], payload: [], isRetained: true)])
+    }
+
     @Test func theirsAreHeardBeforeOurs() throws {
         #expect(try self.machine().filters == ["owntracks/+/+", "tracking/+"])
         #expect(try self.machine(out: nil, discovery: true).filters == ["tracking/+"])

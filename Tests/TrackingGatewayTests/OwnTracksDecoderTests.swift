@@ -1,6 +1,7 @@
 import Testing
 import TrackingCore
 import TrackingPublisher
+import TrackingPublisher
 
 @testable import TrackingGateway
 
@@ -94,5 +95,24 @@ import TrackingPublisher
 
     @Test func anEmptyBodyIsNothing() throws {
         #expect(try OwnTracksDecoder.decode([], receivedAt: UnixTime(noon)) == PhoneBatch())
+    }
+
+    @Test func whatHasAnIdAndNoTimeIsTheSameWhenItComesLater() throws {
+        func record(_ text: String, at second: Double) throws -> RecordDraft {
+            let batch = try OwnTracksDecoder.decode(Array(text.utf8), receivedAt: UnixTime(noon + second))
+            return try #require(batch.records.first)
+        }
+        for text in [
+            #"{"_type":"status","_id":"5e13f79e","android":{"wifi":1}}"#,
+            #"{"_type":"transition","_id":"5e13f79e","event":"enter","desc":"Home","lat":1,"lon":2}"#,
+        ] {
+            let (one, other) = (try record(text, at: 1), try record(text, at: 2))
+            #expect(one.digest == other.digest && one.isKnownByDigest && other.isKnownByDigest)
+            #expect(one.time == UnixTime(noon + 1), "it is told with the time of its arrival")
+        }
+        let written = #"{"_type":"lwt","_id":"1","created_at":1790000000}"#
+        #expect(try record(written, at: 1) == record(written, at: 2))
+        #expect(try record(written, at: 1).time == UnixTime(1_790_000_000))
+        #expect(try record(#"{"_type":"lwt"}"#, at: 1).digest != record(#"{"_type":"lwt"}"#, at: 2).digest)
     }
 }

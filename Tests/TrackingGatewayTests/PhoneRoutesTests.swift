@@ -76,6 +76,7 @@ import TrackingCore
         let quarantine = Quarantine(database: database)
         let taken = Taken()
         let router = Router(context: GatewayRequestContext.self)
+        router.add(middleware: OverlandAnswers(paths: configuration.overlandPaths))
         router.add(middleware: Callers(caller: caller))
         PhoneRoutes(configuration: configuration, quarantine: quarantine) { id, batch throws(TrackingError) in
             try taken.take(id, batch)
@@ -134,6 +135,34 @@ import TrackingCore
         }
     }
 
+    @Test func overlandInOwnTracksModeCountsFrom2001AtEveryPath() async throws {
+        let body = try clientFixture("overland-owntracks-mode.json")
+        try await self.withRoutes { scene in
+            let response = try await scene.post("/owntracks", body, Self.overland)
+            #expect(try self.json(response)["result"]?.text == "ok")
+            #expect(scene.taken.points.map(\.time) == [UnixTime(noon)])
+        }
+    }
+
+    @Test func overlandIsShownWhyItIsTurnedAway() async throws {
+        let body = try clientFixture("overland-ios-1.3.json")
+        try await self.withRoutes(Caller(name: "reader", reads: .all)) { scene in
+            let response = try await scene.post("/overland/", body, Self.overland)
+            #expect(response.status == .ok)
+            #expect(try self.json(response)["error"]?.text?.contains("publishes nothing") == true)
+            try await scene.expect(.forbidden, "/overland", body, "okhttp/3.12.1")
+            try await scene.expect(.forbidden, "/points", body, Self.overland)
+        }
+        try await self.withRoutes { scene in
+            let response = try await scene.post("/overland", body, Self.overland, [.contentEncoding: "br"])
+            #expect(response.status == .ok)
+            #expect(try self.json(response)["error"]?.text?.contains("gzip") == true)
+        }
+        try await self.withRoutes(nil) { scene in
+            try await scene.expect(.unauthorized, "/overland", body, Self.overland)
+        }
+    }
+
     @Test func ownTracksAtOverlandsPathIsToldWhatItUnderstands() async throws {
         let body = try clientFixture("owntracks-android-location.json")
         try await self.withRoutes { scene in
@@ -172,8 +201,8 @@ import TrackingCore
     @Test func getTellsTheNameAndWhereToConnect() async throws {
         var configuration = PhoneRoutes.Configuration()
         configuration.broker = "mqtts://broker.example:8883"
-        configuration.overlandPaths = ["/overland", "/api/locations"]
-        for path in configuration.overlandPaths {
+        for path in ["/api/locations", "/api/locations/", "/overland/"] { try configuration.overlandPaths.add(path) }
+        for path in ["/overland", "/overland/", "/api/locations"] {
             try await self.withRoutes(Self.courier, configuration) { scene in
                 let answer = try self.json(try await scene.client.execute(uri: path, method: .get))
                 #expect(answer["name"]?.text == "courier" && answer["trackable"]?.text == "van-7")
@@ -281,10 +310,12 @@ import TrackingCore
     @Test func aBombEndsIn413() async throws {
         let bomb = Array(repeatElement(try clientFixture("zeros.gz"), count: 100).joined())
         try await self.withRoutes { scene in
-            let response = try await scene.post("/overland", bomb, Self.overland, [.contentEncoding: "gzip"])
-            #expect(response.status == .contentTooLarge)
+            try await scene.expect(.contentTooLarge, "/overland", bomb, nil, [.contentEncoding: "gzip"])
             let large = [UInt8](repeating: 0x20, count: 9_000_000)
-            try await scene.expect(.contentTooLarge, "/overland", large, Self.overland)
+            try await scene.expect(.contentTooLarge, "/overland", large)
+            let shown = try await scene.post("/overland", bomb, Self.overland, [.contentEncoding: "gzip"])
+            #expect(shown.status == .ok)
+            #expect(try self.json(shown)["error"]?.text?.contains("decompressed") == true)
         }
     }
 

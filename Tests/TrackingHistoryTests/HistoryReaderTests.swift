@@ -112,6 +112,34 @@ import TrackingHistory
         #expect(events.fixes == [first, Points.at(1_777_887_000.25, 1, 2)])
     }
 
+    @Test func noPropertyIsLostBecauseTheTimeIsANumber() throws {
+        let text = #"""
+            {"type":"Feature","geometry":{"type":"Point","coordinates":[2,1]},
+            "properties":{"time":1777887000,"accuracy":5,"heading":90,"cargo":"fish"}}
+            """#
+        let point = try #require(read(text, .geojson).events.fixes.first)
+        #expect(point.accuracyHorizontal == 5 && point.bearing == 90)
+        #expect(point.extra == Array(#"{"cargo":"fish"}"#.utf8))
+    }
+
+    @Test func anActionIsOverlandsOnlyInItsBatches() throws {
+        let features = [#""action":"delivered""#, #""type":"trip""#].map {
+            #"{"type":"Feature","geometry":{"type":"Point","coordinates":[2,1]},"properties":{"time":1777887000,\#($0)}}"#
+        }.joined(separator: ",")
+        let plain = read(#"{"type":"FeatureCollection","features":[\#(features)]}"#, .geojson).events
+        #expect(plain.fixes.count == 2 && plain.fixes[0].extra == Array(#"{"action":"delivered"}"#.utf8))
+        let batch = read(#"{"locations":[\#(features)]}"#, .geojson).events
+        #expect(batch.isEmpty)
+    }
+
+    @Test func aCoordinateNeverTakesThePlaceOfAnother() {
+        let text = #"""
+            {"type":"Feature","geometry":{"type":"Point","coordinates":[-122.6,null,80]},"properties":{"time":1777887000}}
+            """#
+        let events = read(text, .geojson).events
+        #expect(events.refusals == ["line 1: one of its coordinates is null"] && events.fixes.isEmpty)
+    }
+
     @Test func aSequenceGoesOnAfterADamagedLine() throws {
         let points = Points.walk(6, seed: 3).map { point in
             var point = point

@@ -43,7 +43,15 @@ import TrackingHistory
     @Test func whereATripWasRecordedNothingIsFound() throws {
         #expect(try self.list([self.trip("one", 1200, 1799)]) == ["T", "S", "one 25", "S", "T", "S"])
         #expect(try self.list([self.trip("one", 0, 3600)]) == ["one 25"])
-        #expect(try self.list([self.trip("goes on", 1300, nil)]).last == "goes on 25")
+        #expect(try self.list([self.trip("goes on", 1300, nil)]) == ["T", "S", "T", "goes on 25", "S"])
+    }
+
+    /// An end that never came does not hide what comes later.
+    @Test func aTripWithoutAnEndIsOverAfterItsSilence() throws {
+        var unfinished = try self.trip("lost", 0, nil)
+        unfinished.duration = 60
+        #expect(try self.list([unfinished]) == ["lost 25", "S", "T", "S"])
+        #expect(try self.list([unfinished, self.trip("two", 2400, 2999)]) == ["lost 25", "S", "two 10", "S"])
     }
 
     @Test func recordedTripsComeInTheOrderOfTime() throws {

@@ -135,6 +135,39 @@ struct IntakeTests {
         #expect(talk.acked().contains("answer taken 3"))
     }
 
+    @Test func whatCouldNotBeWrittenIsNotTold() throws {
+        var talk = try self.carrying()
+        let event = TrackingEvent(
+            id: "e1", stream: RecordDraft.unnamed, seq: 1, time: UnixTime(1031), kind: .init(rawValue: "VISIT"))
+        talk.isDiskFull = true
+        let refused = try talk.take([30, 31]) + talk.take([.event(event)], request: 2)
+        #expect(refused.filter { $0.hasPrefix("van") && !$0.contains("not logged") } == [])
+        talk.isDiskFull = false
+        let again = try talk.take([31, 30])
+        #expect(again == ["van: update 6 skipped 5"], "and nothing of what was refused rides along: \(again)")
+        #expect(talk.acked().contains("answer taken 6,5"))
+        #expect(try talk.take([.event(event)]).contains("van/event: VISIT"))
+    }
+
+    @Test func whatHasNoTimeOfItsOwnIsKnownByItsDigest() throws {
+        var talk = try self.carrying()
+        let digest = try #require(RecordDigest(Array(repeating: 7, count: 16)))
+        let drafts = [1031.0, 1032].map { second in
+            RecordDraft(
+                .event(
+                    TrackingEvent(
+                        id: "e1", stream: RecordDraft.unnamed, seq: 1, time: UnixTime(second),
+                        kind: .init(rawValue: "STATUS"))),
+                digest: digest, isKnownByDigest: true)
+        }
+        let answers = try drafts.flatMap { draft in
+            talk.happened(
+                .take([draft], of: try TrackableID("van"), by: talk.now.advanced(by: .seconds(20)), request: 1))
+                + talk.acked()
+        }
+        #expect(answers.filter { $0 == "answer taken 2" }.count == 2, "\(answers)")
+    }
+
     @Test func leaveIsTakenAfterTheLeaseAndNumbersGoOn() throws {
         var talk = try self.carrying()
         #expect(!talk.wait(.seconds(1190)).contains { $0.hasPrefix("removed") })

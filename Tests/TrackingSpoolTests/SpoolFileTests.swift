@@ -53,6 +53,20 @@ import TrackingCore
         }
     }
 
+    /// A durable transaction outlives a power cut: FULL is 2.
+    @Test func aDurableTransactionIsOnTheDiskWhenItReturns() async throws {
+        try await withTemporaryFolder { folder in
+            let file = try SpoolFile(path: folder.appending(path: "log").path(), isOrderly: false, checkedSize: 0)
+            for isDurable in [true, false, true] {
+                let level = try file.transaction(isDurable: isDurable) {
+                    try Int.fetchOne($0, sql: "PRAGMA synchronous")
+                }
+                #expect(level == (isDurable ? 2 : 1))
+            }
+            try file.close()
+        }
+    }
+
     @Test func ofManyMarksTheOldestAreLetGo() async throws {
         try await withTemporaryFolder { folder in
             let file = try SpoolFile(path: folder.appending(path: "log").path(), isOrderly: false, checkedSize: 0)

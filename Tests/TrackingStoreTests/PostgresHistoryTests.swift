@@ -1,7 +1,9 @@
+import Foundation
 import TestSupport
 import Testing
 import TrackingCore
-import TrackingStore
+
+@testable import TrackingStore
 
 /// What is so of the store in PostgreSQL alone.
 struct PostgresHistoryTests {
@@ -18,6 +20,64 @@ struct PostgresHistoryTests {
         let address = "postgres://godwit:very-secret@127.0.0.1:\(try LoopbackPort.free())/none"
         let error = await #expect(throws: TrackingError.self) { _ = try await PostgresHistoryStore(address: address) }
         #expect(error?.code == .storeFailed && error?.message.contains("very-secret") == false)
+    }
+
+    /// What ends a password early makes the rest of it a port, a host or a database, which libpq tells.
+    @Test(arguments: ["ver/y-secret", "12/y-secret", "p@ver/y-secret", "p@y-secret", "ver/?y-secret", "%zzy-secret"])
+    func anAddressThatCannotBeReadIsToldWithoutAnyOfIt(password: String) async throws {
+        let address = "postgres://godwit:\(password)@127.0.0.1:\(try LoopbackPort.free())/none"
+        let error = await #expect(throws: TrackingError.self) { _ = try await PostgresHistoryStore(address: address) }
+        #expect(
+            error?.code == .invalidConfiguration && error?.message.contains("secret") == false,
+            "\(String(describing: error))")
+        #expect(error?.message.contains("ver") == false && error?.message.contains("cannot be read") == true)
+    }
+
+    /// A server that is there and refuses does so for good; one that is away may come.
+    @Test func whoIsRefusedDoesNotWait() async throws {
+        let server = try await PostgresServer.start()
+        let address = try await server.makeDatabase()
+        let error = await #expect(throws: TrackingError.self) {
+            _ = try await PostgresHistoryStore(address: address + "-none")
+        }
+        #expect(error?.code == .storeUnusable, "\(String(describing: error))")
+        try await server.kill()
+        let away = await #expect(throws: TrackingError.self) { _ = try await PostgresHistoryStore(address: address) }
+        #expect(away?.code == .storeFailed)
+    }
+
+    /// What the connection gives up after, unless the address says otherwise: in milliseconds, 18 is Linux's TCP_USER_TIMEOUT.
+    @Test(arguments: [("", 15_000), ("?tcp_user_timeout=3000", 3000)])
+    func aServerThatVanishesIsGivenUp(options: String, limit: Int32) async throws {
+        let server = try await PostgresServer.shared()
+        let address = try await server.makeDatabase() + options
+        let connection = try PostgresConnection(address)
+        func option(_ name: Int32) -> Int32 {
+            var (value, size) = (Int32(0), socklen_t(4))
+            #expect(getsockopt(connection.socket, Int32(IPPROTO_TCP), name, &value, &size) == 0)
+            return value
+        }
+        #expect(option(18) == limit)
+        #expect(option(TCP_KEEPIDLE) == 5 && option(TCP_KEEPINTVL) == 5 && option(TCP_KEEPCNT) == 3)
+    }
+
+    /// A program that ends does not wait for an answer that does not come.
+    @Test(.timeLimit(.minutes(1))) func whoIsCancelledDoesNotWait() async throws {
+        let server = try await PostgresServer.shared()
+        let address = try await server.makeDatabase()
+        let store = try await PostgresHistoryStore(address: address)
+        let other = try PostgresConnection(address)
+        try other.runAll("BEGIN; LOCK TABLE godwit.trackable")
+        let storing = Task { try await store.store(batch(points(1...3))) }
+        let waiting =
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        while try await server.value(waiting, in: address) == "0" { try await Task.sleep(for: .milliseconds(20)) }
+        storing.cancel()
+        let error = await #expect(throws: TrackingError.self) { _ = try await storing.value }
+        #expect(error?.code == .storeFailed)
+        try other.runAll("ROLLBACK")
+        #expect(try await store.store(batch(points(1...3))).stored == 3)
+        try await store.close()
     }
 
     /// Two recorders store the same records at once: each is stored once, and both acknowledge all.

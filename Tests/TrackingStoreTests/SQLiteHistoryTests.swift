@@ -2,12 +2,25 @@ import Foundation
 import GRDB
 import Testing
 import TrackingCore
-import TrackingStore
+
+@testable import TrackingStore
 
 /// What is so of the store in a file alone.
 struct SQLiteHistoryTests {
     private func withPath(_ body: (String) async throws -> Void) async throws {
         try await withTemporaryFolder { try await body($0.appending(path: "history.sqlite").path()) }
+    }
+
+    /// What is acknowledged outlives a power cut: FULL is 2.
+    @Test func aCommitIsOnTheDiskWhenItReturns() async throws {
+        try await self.withPath { path in
+            let store = try SQLiteHistoryStore(path: path)
+            _ = try await store.store(batch(points(1...3)))
+            _ = try await store.erase(trackable("van"), before: nil, now: now)
+            let level = try await store.pool.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA synchronous") }
+            #expect(level == 2)
+            try await store.close()
+        }
     }
 
     @Test func aNewerVersionIsRefusedWithItsNumber() async throws {

@@ -194,7 +194,7 @@ struct StoreConformanceTests {
                         batch { $0.events = [RecordedDocument(event, json: MessageCodec.encode(event))] })
                     #expect(report.acknowledgements[van]?.streams == [one: 3])
                 }
-                #expect(try await store.trips(of: van, during: .all, limit: 10) == [ended])
+                #expect(try await store.trips(of: van, during: .all, after: nil, limit: 10) == [ended])
                 #expect(try await store.events(of: van, during: .all, limit: 10) == [event])
                 #expect(try await store.events(of: van, during: TimeSpan(to: now), limit: 10) == [])
             }

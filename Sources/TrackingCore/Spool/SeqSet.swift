@@ -26,8 +26,8 @@ public struct SeqSet: Hashable, Sendable {
         return place < self.ranges.count && self.ranges[place].contains(seq)
     }
 
-    /// The last number of the range that `seq` is in; `nil` when the set does not hold it.
-    func end(ofRangeWith seq: UInt64) -> UInt64? {
+    /// The last number of the range that `seq` is in; `nil` when the set does not hold it. Costs O(log n) in the number of ranges.
+    package func end(ofRangeWith seq: UInt64) -> UInt64? {
         let place = self.firstEnding(atOrAbove: seq)
         return place < self.ranges.count && self.ranges[place].contains(seq) ? self.ranges[place].upperBound : nil
     }

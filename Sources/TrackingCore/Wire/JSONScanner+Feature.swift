@@ -1,6 +1,14 @@
 extension JSONScanner {
     /// Reads a GeoJSON Feature whose geometry is a Point.
     mutating func feature(_ root: WireRoot) throws(Refusal) -> Location {
+        var isWhole = true
+        return try self.feature(root, isWhole: &isWhole)
+    }
+
+    /// Reads a GeoJSON Feature whose geometry is a Point.
+    ///
+    /// - Parameter isWhole: Becomes `false` where a property was passed over.
+    mutating func feature(_ root: WireRoot, isWhole: inout Bool) throws(Refusal) -> Location {
         var draft = FeatureDraft()
         try self.beginObject()
         self.root = root
@@ -19,6 +27,7 @@ extension JSONScanner {
         guard draft.hasCoordinate else { throw self.missing("geometry.coordinates") }
         guard draft.hasTime else { throw self.missing("properties.time") }
         self.root = .message
+        isWhole = draft.isWhole
         return draft.fix
     }
 
@@ -79,14 +88,16 @@ extension JSONScanner {
             case "speed": draft.fix.speed = try self.optionalNumber(.notNegative)
             case "accuracySpeed": draft.fix.accuracySpeed = try self.optionalNumber(.notNegative)
             case "batteryLevel": draft.fix.batteryLevel = try self.optionalNumber(.fraction)
-            default: try self.label(&draft.fix)
+            default: if try !self.label(&draft.fix) { draft.isWhole = false }
             }
         }
         self.prefix = ""
     }
 
     /// Reads a property that is not a measured number.
-    private mutating func label(_ fix: inout Location) throws(Refusal) {
+    ///
+    /// - Returns: Whether it is known.
+    private mutating func label(_ fix: inout Location) throws(Refusal) -> Bool {
         switch self.key {
         case "floor":
             fix.floor = try self.skipNull() ? nil : self.integer(-WireLimits.greatest...WireLimits.greatest)
@@ -97,8 +108,11 @@ extension JSONScanner {
         case "tripId": fix.tripID = try self.optionalText()
         case "source": fix.source = try self.knownChoice()
         case "extra": fix.extra = try self.skipNull() ? nil : self.extra()
-        default: try self.skipValue()
+        default:
+            try self.skipValue()
+            return false
         }
+        return true
     }
 
     /// Reads the id of a stream.
@@ -144,4 +158,5 @@ private struct FeatureDraft {
     var isFeature = false
     var hasCoordinate = false
     var hasTime = false
+    var isWhole = true
 }

@@ -29,6 +29,29 @@ extension LocationCodec {
     public static func decodeFeature(_ bytes: [UInt8]) throws(TrackingError) -> Location {
         try self.decodeFeature(bytes[...])
     }
+
+    /// Reads one GeoJSON Feature all of whose properties are the protocol's own.
+    ///
+    /// - Returns: `nil` where one is not, which ``decodeFeature(_:)`` would pass over.
+    /// - Throws: as ``decodeFeature(_:)`` does.
+    package static func decodeWholeFeature(_ bytes: ArraySlice<UInt8>) throws(TrackingError) -> Location? {
+        try bytes.withUnsafeBufferPointer { bytes throws(TrackingError) in
+            try JSONScanner.read(bytes) { json throws(Refusal) in
+                var isWhole = true
+                let location = try json.feature(.message, isWhole: &isWhole)
+                return isWhole ? location : nil
+            }
+        }
+    }
+
+    /// Whether a `null` stands before a coordinate of a GeoJSON Feature. A ``JSONValue`` leaves it out, and the coordinate would
+    /// stand in its place.
+    package static func hasNullCoordinate(_ bytes: ArraySlice<UInt8>) -> Bool {
+        let hasNull = try? bytes.withUnsafeBufferPointer { bytes throws(TrackingError) in
+            try JSONScanner.read(bytes) { json throws(Refusal) in try json.hasNullCoordinate() }
+        }
+        return hasNull ?? false
+    }
 }
 
 extension JSONScanner {
@@ -50,6 +73,37 @@ extension JSONScanner {
         guard let location else { throw self.missing("location") }
         for index in skipped.indices where skipped[index].stream == nil { skipped[index].stream = location.stream }
         return LocationUpdate(location: location, skipped: skipped, intermediate: intermediate, kind: kind)
+    }
+
+    /// Passes over a Feature.
+    fileprivate mutating func hasNullCoordinate() throws(Refusal) -> Bool {
+        var hasNull = false
+        try self.eachMember { json throws(Refusal) in
+            guard "geometry" ~= json.key else { return try json.skipValue() }
+            try json.eachMember { json throws(Refusal) in
+                guard "coordinates" ~= json.key, json.peek() == UInt8(ascii: "[") else { return try json.skipValue() }
+                var isBehindNull = false
+                try json.beginArray()
+                while try json.nextElement() {
+                    if try json.skipNull() {
+                        isBehindNull = true
+                    } else {
+                        try json.skipValue()
+                        hasNull = hasNull || isBehindNull
+                    }
+                }
+            }
+        }
+        return hasNull
+    }
+
+    /// Reads the members of an object; passes over whatever else stands there.
+    private mutating func eachMember(
+        _ read: (inout JSONScanner) throws(Refusal) -> Void
+    ) throws(Refusal) {
+        guard self.peek() == UInt8(ascii: "{") else { return try self.skipValue() }
+        try self.beginObject()
+        while try self.nextMember() { try read(&self) }
     }
 
     private mutating func points(_ root: (Int) -> WireRoot) throws(Refusal) -> [Location] {

@@ -3,7 +3,7 @@ import NIOCore
 
 /// What a connection may ask of us: how much, and how slowly.
 struct ConnectionLimits {
-    /// How long a peer may take: to send a header, to send a whole request, to take some of an answer.
+    /// How long a peer may take: to send a header, to send a request, to take some of an answer.
     var patience = Duration.seconds(30)
 
     /// A server that keeps to them.

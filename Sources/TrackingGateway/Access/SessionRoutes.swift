@@ -7,12 +7,14 @@ import TrackingRuntime
 
 /// Signing in to the map and out of it: a token, or the secret of a share link, for a cookie.
 package struct SessionRoutes: Sendable {
+    private let authenticator: Authenticator
     private let store: AccessStore
     private let configuration: GatewayConfiguration
     private let clock = DeviceClock()
 
     /// Makes the routes of one gateway.
-    package init(store: AccessStore, configuration: GatewayConfiguration) {
+    package init(authenticator: Authenticator, store: AccessStore, configuration: GatewayConfiguration) {
+        self.authenticator = authenticator
         self.store = store
         self.configuration = configuration
     }
@@ -32,7 +34,7 @@ package struct SessionRoutes: Sendable {
             guard let token = Self.token(in: String(buffer: body), request.headers[.contentType] ?? "") else {
                 throw Problem(.badRequest, "This takes {\"token\": \"…\"}.")
             }
-            caller = try await self.store.caller(presenting: token, now: self.clock.moment.wall)
+            caller = try await self.authenticator.caller(presenting: token, request, context)
         }
         guard let caller, caller.grant != nil else { throw Problem.unauthorized }
         let session = try await self.store.beginSession(caller, now: self.clock.moment.wall)

@@ -38,13 +38,7 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
     ///
     /// - Throws: Why it cannot connect, where that is no reason to wait.
     package func run() async throws {
-        try await cancelWhenGracefulShutdown {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { await self.transport.run() }
-                defer { group.cancelAll() }
-                try await self.listen()
-            }
-        }
+        try await self.transport.run(beside: { try await self.listen() })
     }
 
     private func listen() async throws(TrackingError) {

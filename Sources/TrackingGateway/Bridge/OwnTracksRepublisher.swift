@@ -34,6 +34,8 @@ package struct OwnTracksRepublisher: Sendable {
         var isAnnounced = false
         /// Whether it is on OwnTracks' topics itself.
         var isTheirs = false
+        /// Whether the broker keeps a position that went out.
+        var isOut = false
     }
 
     private let configuration: Configuration
@@ -80,20 +82,35 @@ package struct OwnTracksRepublisher: Sendable {
             if case .location(let id)? = self.configuration.topicRoot.topic(message.topic) {
                 return self.send(try self.moved(id, message.payload))
             }
-            try self.heardTheirs(message)
-            return []
+            return self.send(try self.heardTheirs(message))
         } catch {
             return [.skipped(topic: message.topic, error)]
         }
     }
 
-    private mutating func heardTheirs(_ message: IncomingMessage) throws(TrackingError) {
-        guard let place = self.configuration.reader.topics.place(message.topic), place.part == nil,
-            place.user != self.configuration.reader.outUser
-        else { return }
+    /// A position of theirs, or one that went out: what went out of a device that is there itself is cleared, also where that
+    /// was before a restart.
+    private mutating func heardTheirs(_ message: IncomingMessage) throws(TrackingError) -> [OutgoingMessage] {
+        guard let place = self.configuration.reader.topics.place(message.topic), place.part == nil else { return [] }
+        if place.user == self.configuration.reader.outUser {
+            guard let id = TrackableID(topicLevel: place.device) else { return [] }
+            if !message.payload.isEmpty { try self.know(id) }
+            self.trackables[id]?.isOut = !message.payload.isEmpty
+            // Of what was cleared nothing is kept.
+            if self.trackables[id] == Trackable() { self.trackables[id] = nil }
+            return self.withdrawn(id)
+        }
         let id = try self.reader.trackable(of: place)
         try self.know(id)
         self.trackables[id]?.isTheirs = true
+        return self.withdrawn(id)
+    }
+
+    private mutating func withdrawn(_ id: TrackableID) -> [OutgoingMessage] {
+        guard let trackable = self.trackables[id], trackable.isTheirs, trackable.isOut, let topic = self.topic(of: id)
+        else { return [] }
+        self.trackables[id]?.isOut = false
+        return [OutgoingMessage(topic: topic, payload: [], isRetained: true)]
     }
 
     private mutating func know(_ id: TrackableID) throws(TrackingError) {
@@ -120,6 +137,7 @@ package struct OwnTracksRepublisher: Sendable {
         if let topic = self.topic(of: id), self.trackables[id]?.isTheirs == false, update.kind == .actual,
             self.trackables[id]?.order.consider(update) == .current
         {
+            self.trackables[id]?.isOut = true
             messages.append(
                 OutgoingMessage(
                     topic: topic, payload: update.location.ownTracksMessage(of: id).json, isRetained: true))

@@ -28,13 +28,7 @@ package final class OwnTracksSender<Transport: MessageTransport>: Service {
     ///
     /// - Throws: Why it will not be connected again, as `takenOver`.
     package func run() async throws {
-        try await cancelWhenGracefulShutdown {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { await self.transport.run() }
-                defer { group.cancelAll() }
-                try await self.listen()
-            }
-        }
+        try await self.transport.run(beside: { try await self.listen() })
     }
 
     private func listen() async throws(TrackingError) {

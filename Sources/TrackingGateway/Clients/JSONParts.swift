@@ -62,7 +62,7 @@ enum JSONParts {
         return members
     }
 
-    private static func tooMany(_ limit: Int) -> TrackingError {
+    static func tooMany(_ limit: Int) -> TrackingError {
         TrackingError(.payloadTooLarge, "a request has at most \(limit) records; send fewer at a time")
     }
 }

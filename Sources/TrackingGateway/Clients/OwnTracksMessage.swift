@@ -98,7 +98,7 @@ struct OwnTracksMessage {
         for name in ["event", "desc", "lat", "lon", "acc"] { rest[name] = nil }
         rest["zone"] = members["desc"] ?? members["rid"]
         rest["entered"] = .flag(event == "enter")
-        let time = members["tst"].flatMap(self.moment) ?? self.receivedAt
+        let time = self.time(of: members) ?? self.receivedAt
         var place: Location?
         if let latitude = members["lat"]?.lenientNumber, let longitude = members["lon"]?.lenientNumber,
             let coordinate = Coordinate(latitude: latitude, longitude: longitude)
@@ -114,8 +114,17 @@ struct OwnTracksMessage {
     ) -> RecordDraft {
         var detail = members
         for name in ["_type", "topic", "tst"] { detail[name] = nil }
-        let time = members["tst"].flatMap(self.moment) ?? self.receivedAt
-        return RecordDraft(Happening(kind, PointDraft.fitting(detail)), at: time, location: location)
+        let time = self.time(of: members)
+        // Sent again it comes at another time; where it has an id it is the same all the same.
+        let identity = time == nil && members["_id"]?.text != nil ? RecordDraft.Identity.happening : .everything
+        return RecordDraft(
+            Happening(kind, PointDraft.fitting(detail)), at: time ?? self.receivedAt, location: location,
+            identity: identity)
+    }
+
+    /// When it was, or was written.
+    private func time(of members: [String: JSONValue]) -> UnixTime? {
+        members["tst"].flatMap(self.moment) ?? members["created_at"].flatMap(self.moment)
     }
 }
 

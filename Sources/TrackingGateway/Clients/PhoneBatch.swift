@@ -26,6 +26,7 @@ package struct PhoneBatch: Hashable, Sendable {
             } catch {
                 throw BadPiece(error.message)
             }
+            guard !LocationCodec.hasNullCoordinate(piece) else { throw BadPiece("one of its coordinates is null") }
             self.records += try read(value)
         } catch {
             self.refused.append(RefusedPiece(reason: error.reason, bytes: piece))

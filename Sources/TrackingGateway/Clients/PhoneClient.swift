@@ -11,15 +11,16 @@ package enum PhoneClient: Hashable, Sendable {
 
     /// Tells it by its name, and by the body where it has none that is known.
     package init(userAgent: String?, body: [UInt8]) {
+        self.init(userAgent: userAgent)
+        guard self == .other else { return }
+        let root = try? JSONParts.members(of: JSONParts.value(of: body[...]))
+        self = root?["_type"] != nil ? .ownTracks : .other
+    }
+
+    /// Tells it by its name alone.
+    init(userAgent: String?) {
         let name = userAgent?.lowercased() ?? ""
-        if name.hasPrefix("overland/") {
-            self = .overland
-        } else if name.contains("owntracks") {
-            self = .ownTracks
-        } else {
-            let root = try? JSONParts.members(of: JSONParts.value(of: body[...]))
-            self = root?["_type"] != nil ? .ownTracks : .other
-        }
+        self = name.hasPrefix("overland/") ? .overland : name.contains("owntracks") ? .ownTracks : .other
     }
 }
 

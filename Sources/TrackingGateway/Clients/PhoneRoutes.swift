@@ -13,7 +13,7 @@ package struct PhoneRoutes: Sendable {
     /// What an operator may choose.
     package struct Configuration: Sendable {
         /// The paths that Overland's batches are sent to.
-        package var overlandPaths = ["/overland"]
+        package var overlandPaths = OverlandPaths()
         /// The keys of trackables whose OwnTracks messages are encrypted.
         package var secrets: [TrackableID: OwnTracksSecret] = [:]
         /// The broker's address as agents reach it, `mqtts://host:port`; `nil` is not told.
@@ -37,22 +37,24 @@ package struct PhoneRoutes: Sendable {
 
     /// Adds the routes.
     package func add(to router: Router<GatewayRequestContext>) {
-        for path in self.configuration.overlandPaths {
+        for path in self.configuration.overlandPaths.all {
             router.post(RouterPath(path)) { request, context in
-                try await self.answer(request, context) { body, time, secret throws(TrackingError) in
-                    try OverlandDecoder.decode(body, receivedAt: time, secret: secret)
+                try await self.answer(request, context) { request, time, secret throws(TrackingError) in
+                    try OverlandDecoder.decode(request.body, receivedAt: time, secret: secret)
                 }
             }
             router.get(RouterPath(path)) { _, context in self.introduction(to: context.caller) }
         }
         router.post("owntracks") { request, context in
-            try await self.answer(request, context) { body, time, secret throws(TrackingError) in
-                try OwnTracksDecoder.decode(body, receivedAt: time, secret: secret)
+            try await self.answer(request, context) { request, time, secret throws(TrackingError) in
+                // In its OwnTracks mode Overland is here as well.
+                try OwnTracksDecoder.decode(
+                    request.body, receivedAt: time, secret: secret, countsFrom2001: request.client == .overland)
             }
         }
         router.post("points") { request, context in
-            try await self.answer(request, context) { body, _, _ throws(TrackingError) in
-                try PointsDecoder.decode(body)
+            try await self.answer(request, context) { request, _, _ throws(TrackingError) in
+                try PointsDecoder.decode(request.body)
             }
         }
         router.get("api/v1/quarantine") { request, context in try await self.refused(request, context) }
@@ -60,7 +62,7 @@ package struct PhoneRoutes: Sendable {
 
     // MARK: Taking
 
-    private typealias Decode = ([UInt8], UnixTime, OwnTracksSecret?) throws(TrackingError) -> PhoneBatch
+    private typealias Decode = (PhoneRequest, UnixTime, OwnTracksSecret?) throws(TrackingError) -> PhoneBatch
 
     private func answer(
         _ request: Request, _ context: GatewayRequestContext, _ decode: Decode
@@ -75,7 +77,7 @@ package struct PhoneRoutes: Sendable {
         do throws(TrackingError) {
             let batch: PhoneBatch
             do {
-                batch = try decode(request.body, now, self.configuration.secrets[trackable])
+                batch = try decode(request, now, self.configuration.secrets[trackable])
             } catch {
                 let whole = RefusedPiece(reason: error.message, bytes: request.body)
                 try await self.quarantine.add([whole], of: trackable, from: request.userAgent, at: now)
@@ -136,7 +138,8 @@ extension Quarantine.Entry {
 }
 
 extension Response {
-    fileprivate init(_ answer: PhoneAnswer) {
+    /// The answer to a phone.
+    init(_ answer: PhoneAnswer) {
         self = .json(answer.body, status: HTTPResponse.Status(code: answer.status))
     }
 }

@@ -8,24 +8,20 @@ package enum PointsDecoder {
     /// Reads a request's body.
     ///
     /// - Throws: `invalidPayload` where the body is not JSON or empty, `payloadTooLarge` where it holds too many Features.
-    ///   Whatever is wrong with a single Feature is among ``PhoneBatch/refused``.
+    ///   Whatever is wrong with a single Feature, or with one text of a sequence, is among ``PhoneBatch/refused``.
     package static func decode(_ body: [UInt8]) throws(TrackingError) -> PhoneBatch {
         let limit = PhoneBatch.maximumRecords
-        let texts = try JSONParts.values(of: body[...], limit: limit)
-        guard !texts.isEmpty else { throw TrackingError(.invalidPayload, "the body is empty; it has GeoJSON Features") }
+        let sequence = try JSONParts.sequence(body[...], limit: limit)
+        var batch = PhoneBatch(refused: sequence.broken)
         var features: [ArraySlice<UInt8>] = []
-        for text in texts {
+        for text in sequence.texts {
             let list = try JSONParts.members(of: text)?["features"] ?? text
             features += try JSONParts.elements(of: list, limit: limit) ?? [text]
-            guard features.count <= limit else {
-                throw TrackingError(.payloadTooLarge, "a request has at most \(limit) records; send fewer at a time")
-            }
+            guard features.count <= limit else { throw JSONParts.tooMany(limit) }
         }
-        var batch = PhoneBatch()
         for feature in features {
-            // What is already as the protocol has it is read without a tree of values.
-            if let location = try? LocationCodec.decodeFeature(feature) {
-                batch.records.append(RecordDraft(point: location.withoutName))
+            if let location = PointDraft.ownPoint(feature) {
+                batch.records.append(RecordDraft(point: location))
             } else {
                 batch.add(feature, Self.record)
             }
@@ -39,15 +35,5 @@ package enum PointsDecoder {
         } catch {
             throw BadPiece(error.reason)
         }
-    }
-}
-
-extension Location {
-    /// The fix without the name that it has somewhere else.
-    fileprivate var withoutName: Location {
-        var location = self
-        location.seq = nil
-        location.stream = nil
-        return location
     }
 }

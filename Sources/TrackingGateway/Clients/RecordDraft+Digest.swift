@@ -3,7 +3,7 @@ import TrackingCore
 import TrackingPublisher
 
 /// A point is told apart by time and place, as in the history: what a phone says beside it (its battery, its network) may
-/// differ when the same fix is sent once more. An event and a version of a trip are told apart by all they say.
+/// differ when the same fix is sent once more. A version of a trip is told apart by all it says, and so is most of what happens.
 extension RecordDraft {
     /// Makes a point. It is the same as any other with its time and place, unless `discriminator` tells them apart.
     init(point: Location, discriminator: String = "") {
@@ -12,14 +12,28 @@ extension RecordDraft {
         self.init(.point(point), digest: sum.digest)
     }
 
-    /// Makes an event, whose id comes of what it says.
-    init(_ happening: Happening, at time: UnixTime, location: Location? = nil) {
+    /// What tells an event apart from others.
+    enum Identity {
+        /// All it says.
+        case everything
+        /// What happened and when: where it was may be said later.
+        case happeningAndTime
+        /// What happened, which has an id in it: its time is that of its arrival.
+        case happening
+    }
+
+    /// Makes an event, whose id comes of what tells it apart.
+    init(
+        _ happening: Happening, at time: UnixTime, location: Location? = nil, identity: Identity = .everything
+    ) {
         var event = TrackingEvent(
-            id: "-", stream: Self.unnamed, seq: 1, time: time, kind: happening.kind, detail: happening.detail,
-            location: location)
+            id: "-", stream: Self.unnamed, seq: 1, time: identity == .happening ? UnixTime(0) : time,
+            kind: happening.kind, detail: happening.detail, location: identity == .everything ? location : nil)
         let sum = ContentSum(of: "event", MessageCodec.encode(event))
         event.id = sum.uuid
-        self.init(.event(event), digest: sum.digest)
+        event.time = time
+        event.location = location
+        self.init(.event(event), digest: sum.digest, isKnownByDigest: identity == .happening)
     }
 
     /// Makes a version of a trip.

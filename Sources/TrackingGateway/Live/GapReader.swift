@@ -101,7 +101,8 @@ struct GapReader {
         var buffer = ByteBuffer()
         for point in points where self.selection.wants(point) {
             let late = ReceivedUpdate(
-                update: LocationUpdate(location: point), skipped: [], isLate: true, isRetained: false)
+                update: LocationUpdate(location: self.selection.shown(point)), skipped: [], isLate: true,
+                isRetained: false)
             if let frame = LiveFrame.position(late, of: id, as: nil) { buffer.writeImmutableBuffer(frame) }
         }
         return buffer

@@ -55,13 +55,18 @@ package struct LiveSelection: Hashable, Sendable {
         return true
     }
 
-    /// An update as it goes out: within a span without what was skipped, which may be from before.
+    /// An update as it goes out: within a span no more than is ``shown(_:)``, without what was skipped, which may be from before.
     func frame(of update: LiveUpdate) -> ByteBuffer {
         guard self.span != nil, let location = update.location else { return update.frame }
+        let kind = (try? LocationCodec.decode(update.payload))?.kind ?? .actual
         let bare = ReceivedUpdate(
-            update: LocationUpdate(location: location), skipped: [], isLate: update.isLate, isRetained: false)
-        return LiveFrame.position(bare, of: update.trackable, as: update.id) ?? update.frame
+            update: LocationUpdate(location: self.shown(location), kind: kind), skipped: [], isLate: update.isLate,
+            isRetained: false)
+        return LiveFrame.position(bare, of: update.trackable, as: update.id) ?? ByteBuffer()
     }
+
+    /// What is told of a point.
+    func shown(_ point: Location) -> Location { self.span == nil ? point : point.shared }
 
     private func isInSpan(_ update: LiveUpdate) -> Bool {
         guard let span = self.span else { return true }

@@ -50,7 +50,7 @@ extension APIRoutes {
             ?? self.live.positions().map { ($0, $1) }
         for (id, location) in heard where caller.reads.contains(id) && caller.sees(location.time) {
             if let stored = places[id], stored.time >= location.time { continue }
-            places[id] = location
+            places[id] = caller.span == nil ? location : location.shared
         }
         return places.map { LastPosition(trackable: $0, location: $1) }
             .sorted { $0.trackable.rawValue < $1.trackable.rawValue }

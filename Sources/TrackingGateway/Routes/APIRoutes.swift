@@ -70,7 +70,7 @@ package struct APIRoutes: Sendable {
         found = Array(found.prefix(limit))
         let labels = try await self.names.labels(of: found.map(\.id))
         var members: [String: JSONValue] = [
-            "trackables": .list(found.map { .object(Self.members(of: $0, called: labels[$0.id])) })
+            "trackables": .list(found.map { .object(Self.members(of: $0, called: labels[$0.id], for: caller)) })
         ]
         if hasMore { members["next"] = found.last.map { .text($0.id.rawValue) } }
         return .json(.object(members))
@@ -103,9 +103,10 @@ package struct APIRoutes: Sendable {
     }
 
     private static func members(
-        of summary: TrackableSummary, called label: TrackableLabel?
+        of summary: TrackableSummary, called label: TrackableLabel?, for caller: Caller
     ) -> [String: JSONValue] {
         var members = label?.json.object ?? ["id": .text(summary.id.rawValue)]
+        if caller.span != nil { members["groups"] = nil }
         members["streams"] = .number(Double(summary.streams))
         members["first"] = summary.first.map { .number($0.seconds) }
         members["last"] = summary.last.map { .number($0.seconds) }
@@ -120,9 +121,9 @@ package struct APIRoutes: Sendable {
         let summary = caller.span == nil ? try await self.history?.summaries(of: [id]).first : nil
         guard known != nil || summary != nil else { throw Problem(.notFound, "Nothing is known of this trackable.") }
         let label = try await self.names.labels(of: [id])[id]
-        var members = Self.members(of: summary ?? TrackableSummary(id: id), called: label)
-        // A trip tells where it began, which may be before a share link did.
-        for (name, json) in known?.members ?? [:] where caller.span == nil || name != "trip" {
+        var members = Self.members(of: summary ?? TrackableSummary(id: id), called: label, for: caller)
+        // The others tell of times that may be before a share link began.
+        for (name, json) in known?.members ?? [:] where caller.span == nil || ["state", "resolution"].contains(name) {
             members[name] = try? JSONValue(json: json)
         }
         if let place = try await self.lastPositions([id], for: caller).first {

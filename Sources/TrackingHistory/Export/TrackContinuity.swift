@@ -2,21 +2,34 @@ public import TrackingCore
 
 /// Tells where in a history points are known to be missing.
 public struct TrackContinuity: Sendable {
-    /// What is known of the streams; without it, as where points of a place alone are read, every number that is left out is
-    /// missing.
-    private let coverage: [StreamID: StreamCoverage]?
-    private var last: (stream: StreamID, seq: UInt64)?
+    /// What lies between two points that are read one after the other.
+    public enum Step: Hashable, Sendable {
+        /// Nothing that is known of.
+        case next
+        /// Only what is stored: trips, events, and points that were not read; since this time.
+        case passedOver(since: UnixTime)
+        /// Something that is not stored.
+        case missing
+    }
 
-    /// Makes it, from what is known of the streams; `nil` where a part of the points is read.
+    /// What is known of the streams; without it, every number that is left out is missing.
+    private let coverage: [StreamID: StreamCoverage]?
+    private var last: (stream: StreamID, seq: UInt64, time: UnixTime)?
+
+    /// Makes it, from what is known of the streams; `nil` where that is not looked at.
     public init(_ coverage: [StreamID: StreamCoverage]?) { self.coverage = coverage }
 
-    /// Whether points are missing between the one before and this one. Those of another stream say nothing of it.
-    public mutating func isInterrupted(before point: Location) -> Bool {
-        guard let stream = point.stream, let seq = point.seq else { return false }
-        defer { self.last = (stream, seq) }
-        guard let last = self.last, last.stream == stream, seq > last.seq + 1 else { return false }
-        guard let stored = self.coverage?[stream]?[.stored] else { return true }
-        let missing = (last.seq + 1)...(seq - 1)
-        return stored.intersection(SeqSet(CollectionOfOne(missing))).ranges.first != missing
+    /// Whether something is missing between the point before and this one. Those of another stream say nothing of it.
+    public mutating func isInterrupted(before point: Location) -> Bool { self.step(to: point) == .missing }
+
+    /// Goes on to a point, and tells what lies between the one before and it.
+    public mutating func step(to point: Location) -> Step {
+        guard let stream = point.stream, let seq = point.seq else { return .next }
+        defer { self.last = (stream, seq, point.time) }
+        guard let last = self.last, last.stream == stream, seq > last.seq + 1 else { return .next }
+        guard let stored = self.coverage?[stream]?[.stored], let end = stored.end(ofRangeWith: last.seq + 1),
+            end >= seq - 1
+        else { return .missing }
+        return .passedOver(since: last.time)
     }
 }

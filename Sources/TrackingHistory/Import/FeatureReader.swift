@@ -20,9 +20,9 @@ struct FeatureReader: RecordingDecoder {
     private mutating func events(of pieces: [JSONCutter.Piece]) -> [SourceEvent] {
         pieces.compactMap { piece in
             switch piece {
-            case .value(let bytes, let line):
+            case .value(let bytes, let list, let line):
                 self.hasRead = true
-                return self.event(of: bytes, line)
+                return self.event(of: bytes, isOverland: list == "locations", line)
             case .emptied:
                 self.hasRead = true
                 return nil
@@ -36,28 +36,25 @@ struct FeatureReader: RecordingDecoder {
         }
     }
 
-    private func event(of bytes: [UInt8], _ line: Int) -> SourceEvent? {
-        // Ours, and what is as the protocol has it.
-        if var location = try? LocationCodec.decodeFeature(bytes) {
-            location.seq = nil
-            location.stream = nil
-            return .fix(location)
-        }
+    private func event(of bytes: [UInt8], isOverland: Bool, _ line: Int) -> SourceEvent? {
+        if let location = PointDraft.ownPoint(bytes[...]) { return .fix(location) }
         do throws(BadPoint) {
-            return try Self.point(bytes).map { .fix($0) }
+            return try Self.point(bytes, isOverland: isOverland).map { .fix($0) }
         } catch {
             return .badInput("line \(line): \(error.reason)")
         }
     }
 
     /// Somebody else's Feature; `nil` where it is something else that Overland sends between points: a trip, a visit, a pause.
-    private static func point(_ bytes: [UInt8]) throws(BadPoint) -> Location? {
+    /// Elsewhere the same names are properties of a point like any other.
+    private static func point(_ bytes: [UInt8], isOverland: Bool) throws(BadPoint) -> Location? {
         guard let feature = try? JSONValue(json: bytes), feature.object != nil else {
             throw BadPoint("not a JSON object, or nested too deep")
         }
+        guard !LocationCodec.hasNullCoordinate(bytes[...]) else { throw BadPoint("one of its coordinates is null") }
         let properties = feature["properties"]
         let isOther = properties?["action"]?.text != nil || properties?["type"]?.text == "trip"
-        if isOther, feature["type"]?.text == "Feature" { return nil }
+        if isOverland, isOther, feature["type"]?.text == "Feature" { return nil }
         return try PointDraft.point(feature: feature)
     }
 }

@@ -7,7 +7,8 @@
 struct JSONCutter: Sendable {
     /// What was cut out, and the line where it began.
     enum Piece: Hashable, Sendable {
-        case value([UInt8], line: Int)
+        /// An element of a list, or an object that has none of them.
+        case value([UInt8], of: String?, line: Int)
         /// An object that had one of the lists is over.
         case emptied
         /// A value of more than ``JSONCutter/limit`` bytes; they were dropped as they came.
@@ -28,8 +29,9 @@ struct JSONCutter: Sendable {
     private var startLine = 1
     private var line = 1
     private var depth = 0
-    /// Whether it is in one of the lists, whose elements are cut out.
-    private var isInList = false
+    /// The list that it is in, whose elements are cut out.
+    private var list: String?
+    private var isInList: Bool { self.list != nil }
     /// Whether the object had a list, so that what is left of it is no value.
     private var hadList = false
     private var isInString = false
@@ -113,8 +115,8 @@ struct JSONCutter: Sendable {
             guard byte == UInt8(ascii: "{") else { return self.refuse(&pieces) }
             self.begin()
             self.hadList = false
-        } else if self.depth == 1, byte == UInt8(ascii: "["), self.isNamed, self.isList {
-            self.isInList = true
+        } else if self.depth == 1, byte == UInt8(ascii: "["), self.isNamed, let list = self.namedList {
+            self.list = list
             self.hadList = true
             self.depth = 2
             self.clear()
@@ -131,7 +133,7 @@ struct JSONCutter: Sendable {
         guard self.depth > 0 else { return self.refuse(&pieces) }
         if self.isInList, self.depth == 2 {
             self.endScalar(&pieces)
-            self.isInList = false
+            self.list = nil
             self.depth = 1
             self.isNamed = false
             return
@@ -160,12 +162,15 @@ struct JSONCutter: Sendable {
     private mutating func giveUp() {
         self.isInString = false
         self.isEscaped = false
-        self.isInList = false
+        self.list = nil
         self.depth = 0
         self.clear()
     }
 
-    private var isList: Bool { self.lists.contains(String(decoding: self.name, as: UTF8.self)) }
+    private var namedList: String? {
+        let name = String(decoding: self.name, as: UTF8.self)
+        return self.lists.contains(name) ? name : nil
+    }
 
     private mutating func refuse(_ pieces: inout [Piece]) {
         if self.badLine != self.line { pieces.append(.notJSON(line: self.line)) }
@@ -192,7 +197,9 @@ struct JSONCutter: Sendable {
     }
 
     private mutating func end(_ pieces: inout [Piece]) {
-        pieces.append(self.isTooLong ? .tooLong(line: self.startLine) : .value(self.bytes, line: self.startLine))
+        pieces.append(
+            self.isTooLong
+                ? .tooLong(line: self.startLine) : .value(self.bytes, of: self.list, line: self.startLine))
         self.clear()
     }
 

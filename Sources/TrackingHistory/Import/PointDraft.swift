@@ -157,7 +157,17 @@ package struct BadPoint: Error {
 }
 
 extension PointDraft {
-    /// The point that a GeoJSON Feature is, whoever wrote it.
+    /// The point of a Feature that is as the protocol has it, without the name that it has somewhere else; `nil` for any other
+    /// Feature. It is read without a tree of values, and what the protocol does not know would be lost: that is for
+    /// ``point(feature:)``.
+    package static func ownPoint(_ json: ArraySlice<UInt8>) -> Location? {
+        guard var location = try? LocationCodec.decodeWholeFeature(json) else { return nil }
+        location.seq = nil
+        location.stream = nil
+        return location
+    }
+
+    /// The point that a GeoJSON Feature is, whoever wrote it; see ``LocationCodec/hasNullCoordinate(_:)``.
     ///
     /// - Throws: What is missing or wrong, without a coordinate.
     package static func point(feature: JSONValue) throws(BadPoint) -> Location {

@@ -17,9 +17,13 @@ public struct TripListing: Sendable {
         /// What its points say.
         var track: DetectedTrip?
 
-        /// When it ended; far away where it goes on.
-        var end: Double { self.trip.end?.seconds ?? (self.trip.state == .active ? .infinity : self.durationEnd) }
-        private var durationEnd: Double { self.trip.start.seconds + self.trip.duration }
+        /// When it ended. Where no end was told, it is over when nothing was heard of it for so long that it would have ended
+        /// by itself.
+        var end: Double {
+            if let end = self.trip.end { return end.seconds }
+            let heard = self.trip.start.seconds + self.trip.duration
+            return self.trip.state == .active ? heard + TripStateMachine.longestSilence.inSeconds : heard
+        }
         var entry: Entry { .recorded(self.trip, topSpeed: self.track?.topSpeed) }
 
         mutating func pass(_ point: Location) {

@@ -25,13 +25,29 @@ struct IntakeQueue: Sendable {
         case safe([StreamID: SeqSet])
     }
 
+    /// A new record under its name, to be told as news once it is written.
+    struct News: Hashable, Sendable {
+        let seq: UInt64
+        let time: UnixTime
+        let content: RecordDraft.Content
+    }
+
+    /// What is being written.
+    private struct Writing: Hashable, Sendable {
+        let batches: [Batch]
+        var names: [RecordMark: RecordName]
+        /// These are not written yet.
+        var left = SeqSet()
+        var news: [News] = []
+    }
+
     private enum Round: Hashable, Sendable {
         /// Nothing is under way. Can transition to: `finding`.
         case none
         /// It is looked up which of them are known. Can transition to: `writing`, `none`.
         case finding([Batch])
-        /// Those that were not are being written; these are not yet. Can transition to: `none`.
-        case writing([Batch], [RecordMark: RecordName], SeqSet)
+        /// Those that were not are being written. Can transition to: `none`.
+        case writing(Writing)
     }
 
     private var arrived: [Batch] = []
@@ -55,28 +71,35 @@ struct IntakeQueue: Sendable {
 
     /// These are known.
     ///
-    /// - Returns: Those that are not, each once, in order of time; they are to be ``named(_:)``.
+    /// - Returns: Those that are not, each once, in order of time; they are to be ``named(_:news:)``.
     mutating func found(_ known: [RecordMark: RecordName]) -> [RecordDraft] {
         guard case .finding(let batches) = self.round else { return [] }
         var seen = Set(known.keys)
         let new = batches.flatMap(\.drafts).filter { seen.insert($0.mark).inserted }
-        self.round = .writing(batches, known, SeqSet())
+        self.round = .writing(Writing(batches: batches, names: known))
         // Stable: of one time, what came first goes first.
         return new.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }.map(\.element)
     }
 
-    /// The new ones were given these names and are being written.
-    mutating func named(_ names: [RecordMark: RecordName]) {
-        guard case .writing(let batches, let known, _) = self.round else { return }
-        let seqs = SeqSet(names.values.map(\.seq).sorted().map { $0...$0 })
-        self.round = .writing(batches, known.merging(names) { first, _ in first }, seqs)
+    /// The new ones were given these names and are being written; what of them is news waits for that.
+    mutating func named(_ names: [RecordMark: RecordName], news: [News]) {
+        guard case .writing(var writing) = self.round else { return }
+        writing.left = SeqSet(names.values.map(\.seq).sorted().map { $0...$0 })
+        writing.names.merge(names) { first, _ in first }
+        writing.news = news
+        self.round = .writing(writing)
     }
 
     /// These are in the log now.
-    mutating func written(_ seqs: SeqSet) {
-        guard case .writing(let batches, let names, var left) = self.round else { return }
-        left.subtract(seqs)
-        self.round = .writing(batches, names, left)
+    ///
+    /// - Returns: What of them is news, in order of time.
+    mutating func written(_ seqs: SeqSet) -> [News] {
+        guard case .writing(var writing) = self.round else { return [] }
+        let news = writing.news.filter { seqs.contains($0.seq) }
+        writing.news.removeAll { seqs.contains($0.seq) }
+        writing.left.subtract(seqs)
+        self.round = .writing(writing)
+        return news
     }
 
     /// Ends the round where everything of it is written.
@@ -84,10 +107,10 @@ struct IntakeQueue: Sendable {
     /// - Parameter isStored: Whether a record is in the log, and not safe elsewhere.
     /// - Returns: Whose records are safe already.
     mutating func settle(isStored: (RecordName) -> Bool) -> [Receipt] {
-        guard case .writing(let batches, let names, let left) = self.round, left.isEmpty else { return [] }
+        guard case .writing(let written) = self.round, written.left.isEmpty else { return [] }
         self.round = .none
-        return batches.compactMap { batch in
-            let receipt = Receipt(request: batch.request, names: batch.drafts.compactMap { names[$0.mark] })
+        return written.batches.compactMap { batch in
+            let receipt = Receipt(request: batch.request, names: batch.drafts.compactMap { written.names[$0.mark] })
             let open = Dictionary(grouping: receipt.names.filter(isStored), by: \.stream)
                 .mapValues { SeqSet(Set($0.map(\.seq)).sorted().map { $0...$0 }) }
             guard !open.isEmpty else { return receipt }
@@ -110,15 +133,12 @@ struct IntakeQueue: Sendable {
         return done
     }
 
-    /// What is under way could not be looked up or written.
+    /// What is under way could not be looked up or written: nothing of it is told.
     ///
     /// - Returns: Whose it was.
     mutating func failed() -> [UInt64] {
         defer { self.round = .none }
-        switch self.round {
-        case .none: return []
-        case .finding(let batches), .writing(let batches, _, _): return batches.map(\.request)
-        }
+        return self.underWay.map(\.request)
     }
 
     /// Somebody does not wait any longer; what they brought goes its way all the same.
@@ -135,11 +155,14 @@ struct IntakeQueue: Sendable {
 
     /// Everybody who waits, when nothing will come of it any more.
     var requests: [UInt64] {
-        let underWay: [Batch] =
-            switch self.round {
-            case .none: []
-            case .finding(let batches), .writing(let batches, _, _): batches
-            }
-        return (self.arrived + underWay).map(\.request) + self.waiting.map(\.receipt.request)
+        (self.arrived + self.underWay).map(\.request) + self.waiting.map(\.receipt.request)
+    }
+
+    private var underWay: [Batch] {
+        switch self.round {
+        case .none: []
+        case .finding(let batches): batches
+        case .writing(let writing): writing.batches
+        }
     }
 }

@@ -16,14 +16,17 @@ public struct RecordDraft: Hashable, Sendable {
     public var content: Content
     /// What it is known by when it comes again: a digest of what it says, written in one way only.
     public var digest: RecordDigest
+    /// Whether it is known by its digest alone, because its time is only that of its arrival.
+    public var isKnownByDigest: Bool
 
     /// Stands in events and trips for the stream that is given when they are taken.
     public static let unnamed = StreamID("unnamed")!  // 1 to 64 bytes
 
     /// Makes a draft.
-    public init(_ content: Content, digest: RecordDigest) {
+    public init(_ content: Content, digest: RecordDigest, isKnownByDigest: Bool = false) {
         self.content = content
         self.digest = digest
+        self.isKnownByDigest = isKnownByDigest
     }
 
     /// When it was so: of a trip, the time of this version of it.
@@ -35,7 +38,7 @@ public struct RecordDraft: Hashable, Sendable {
         }
     }
 
-    var mark: RecordMark { RecordMark(time: self.time, digest: self.digest) }
+    var mark: RecordMark { RecordMark(time: self.isKnownByDigest ? UnixTime(0) : self.time, digest: self.digest) }
 
     /// The same under its name.
     func named(_ name: RecordName) -> Content {

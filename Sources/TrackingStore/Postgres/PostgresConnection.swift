@@ -6,30 +6,73 @@ import TrackingCore
 final class PostgresConnection: @unchecked Sendable {  // only whoever holds the lock of its thread uses it
     private let pointer: OpaquePointer
 
-    /// Connects, and waits for it at most 10 s unless the address says otherwise.
+    /// Connects, and waits for it at most 10 s; a server that vanishes without a word is given up after 15 s. What the address says
+    /// of this counts.
     ///
     /// - Parameter address: A URL (`postgres://…`) or the words that libpq knows.
-    /// - Throws: `storeFailed`, without the address: it may have a password.
+    /// - Throws: `invalidConfiguration` where the address cannot be read; `storeFailed`. Neither has the address in it, which may
+    ///   have a password.
     init(_ address: String) throws(TrackingError) {
-        let options: [(String, String)] = [
-            ("connect_timeout", "10"), ("keepalives_idle", "30"), ("application_name", "godwit"),
-            // The last one counts: what the address says.
-            ("dbname", address),
-        ]
-        var keys: [UnsafePointer<CChar>?] = options.map { UnsafePointer(strdup($0.0)) } + [nil]
-        var values: [UnsafePointer<CChar>?] = options.map { UnsafePointer(strdup($0.1)) } + [nil]
-        defer { for text in keys + values { free(UnsafeMutablePointer(mutating: text)) } }
-        guard let pointer = PQconnectdbParams(&keys, &values, 1) else {
+        try Self.check(address)
+        guard let pointer = Self.withOptions(address, { PQconnectdbParams($0, $1, 1) }) else {
             throw TrackingError(.storeFailed, "no memory for a connection to PostgreSQL")
         }
         self.pointer = pointer
         guard PQstatus(pointer) == CONNECTION_OK else { throw self.failure("PostgreSQL cannot be reached") }
     }
 
+    /// Whether the server of an address takes connections, whoever it refuses.
+    static func isServed(_ address: String) -> Bool {
+        self.withOptions(address) { PQpingParams($0, $1, 1) == PQPING_OK }
+    }
+
+    private static func withOptions<Value>(
+        _ address: String,
+        _ body: (UnsafePointer<UnsafePointer<CChar>?>, UnsafePointer<UnsafePointer<CChar>?>) -> Value
+    ) -> Value {
+        let options: [(String, String)] = [
+            ("connect_timeout", "10"), ("tcp_user_timeout", "15000"), ("keepalives_idle", "5"),
+            ("keepalives_interval", "5"), ("keepalives_count", "3"), ("application_name", "godwit"),
+            // The last one counts: what the address says.
+            ("dbname", address),
+        ]
+        let keys: [UnsafePointer<CChar>?] = options.map { UnsafePointer(strdup($0.0)) } + [nil]
+        let values: [UnsafePointer<CChar>?] = options.map { UnsafePointer(strdup($0.1)) } + [nil]
+        defer { for text in keys + values { free(UnsafeMutablePointer(mutating: text)) } }
+        return body(keys, values)
+    }
+
+    /// Refuses what libpq would tell a part of: a sign in a password that ends it early makes the rest of it a port, a host or
+    /// a database.
+    private static func check(_ address: String) throws(TrackingError) {
+        let unreadable = TrackingError(
+            .invalidConfiguration,
+            "the address of the history in PostgreSQL cannot be read: in a password, write / as %2F, @ as %40, : as %3A, ? as %3F, % as %25"
+        )
+        guard let options = PQconninfoParse(address, nil) else { throw unreadable }
+        defer { PQconninfoFree(options) }
+        var option = options
+        while let keyword = option.pointee.keyword {
+            let value = option.pointee.val.map { String(cString: $0) } ?? ""
+            let isReadable =
+                switch String(cString: keyword) {
+                case "port": value.split(separator: ",").allSatisfy { UInt16($0) != nil }
+                // One that begins with the sign is an abstract socket.
+                case "host": !value.dropFirst().contains("@")
+                case "dbname": !value.contains("@")
+                default: true
+                }
+            guard isReadable else { throw unreadable }
+            option += 1
+        }
+    }
+
     deinit { PQfinish(self.pointer) }
 
     /// Whether the connection stands, as far as the last call could see.
     var isAlive: Bool { PQstatus(self.pointer) == CONNECTION_OK }
+    /// What it waits on.
+    var socket: Int32 { PQsocket(self.pointer) }
     /// Whether a transaction is under way or failed.
     var isInTransaction: Bool { PQtransactionStatus(self.pointer) != PQTRANS_IDLE }
 

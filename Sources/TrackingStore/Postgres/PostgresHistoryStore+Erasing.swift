@@ -25,50 +25,63 @@ extension PostgresHistoryStore {
     public func removeExpired(
         before limit: UnixTime, of trackables: [TrackableID]?, except exceptions: Set<TrackableID>
     ) async throws(TrackingError) -> Int {
-        try await self.write { connection, known throws(TrackingError) in
-            let chosen = try connection.run(
-                "SELECT number FROM trackable WHERE ($1 IS NULL OR id = ANY ($1)) AND id <> ALL ($2) ORDER BY number",
-                [trackables.map { .texts($0.map(\.rawValue)) } ?? .noTexts, .texts(exceptions.map(\.rawValue))])
-            var removed = 0
-            // One transaction a trackable: others store between them.
-            for row in 0..<chosen.count {
-                removed += try Self.remove(before: limit, of: chosen.integer(row, 0), connection)
-            }
-            if removed > 0 { known.forget() }
-            return removed
+        let last = limit.seconds.nextDown
+        let (chosen, others) = (
+            trackables.map { PostgresValue.texts($0.map(\.rawValue)) } ?? .noTexts,
+            PostgresValue.texts(exceptions.map(\.rawValue))
+        )
+        let due = try await self.reader.perform { connection throws(TrackingError) in
+            let rows = try connection.run(
+                """
+                SELECT t.number FROM trackable t WHERE ($1 IS NULL OR t.id = ANY ($1)) AND t.id <> ALL ($2) \
+                AND \(ExpiringTable.hasRows(of: "t.number", through: "$3")) ORDER BY t.number
+                """, [chosen, others, .double(last)])
+            return (0..<rows.count).map { rows.integer($0, 0) }
         }
+        var removed = 0
+        for number in due {
+            var part: RemovedPart
+            repeat {
+                guard !Task.isCancelled else { return removed }
+                part = try await self.writer.perform { connection throws(TrackingError) in
+                    try Self.removePart(through: last, of: number, connection)
+                }
+                removed += part.records
+            } while part.isFull
+        }
+        try await self.writer.perform { connection throws(TrackingError) in
+            _ = try connection.run(
+                """
+                DELETE FROM quarantine WHERE received < $3 AND ($1 IS NULL OR trackable = ANY ($1)) \
+                AND (trackable IS NULL OR trackable <> ALL ($2))
+                """, [chosen, others, .double(limit.seconds)])
+        }
+        return removed
     }
 
-    private static func remove(
-        before limit: UnixTime, of number: Int64, _ connection: PostgresConnection
-    ) throws(TrackingError) -> Int {
-        let values: [PostgresValue] = [.int(number), .double(limit.seconds)]
+    private static func removePart(
+        through last: Double, of number: Int64, _ connection: PostgresConnection
+    ) throws(TrackingError) -> RemovedPart {
+        let values: [PostgresValue] = [.int(number), .double(last)]
+        var part = RemovedPart()
         try connection.runAll("BEGIN")
         try connection.run("SELECT 1::bigint FROM trackable WHERE number = $1 FOR UPDATE", [.int(number)])
-        var removed = 0
-        for sql in [
-            "DELETE FROM point WHERE trackable = $1 AND time < $2",
-            "DELETE FROM event WHERE trackable = $1 AND time < $2",
-            "DELETE FROM trip WHERE trackable = $1 AND coalesce(\"end\", start + duration) < $2",
-        ] {
-            removed += try connection.run(sql, values).changes
+        for table in ExpiringTable.allCases where !part.isFull {
+            let deletion = table.deletion(of: "$1", through: "$2", offset: "$3")
+            let rows = try connection.run(deletion, values + [.int(Int64(part.room - 1))]).changes
+            part.removed(rows, of: table)
         }
-        if removed > 0 {
-            for sql in [
-                "DELETE FROM run WHERE trackable = $1 AND last < $2",
-                "DELETE FROM state WHERE trackable = $1 AND received < $2",
+        if !part.isFull {
+            try connection.run("DELETE FROM run WHERE trackable = $1 AND last <= $2", values)
+            // The version tells all who store that what they know of it is no longer so.
+            try connection.run(
                 """
-                UPDATE trackable SET version = version + 1, \
-                last_stream = CASE WHEN last_time < $2 THEN NULL ELSE last_stream END, \
-                last_seq = CASE WHEN last_time < $2 THEN NULL ELSE last_seq END, \
-                last_time = CASE WHEN last_time < $2 THEN NULL ELSE last_time END WHERE number = $1
-                """,
-            ] {
-                try connection.run(sql, values)
-            }
+                UPDATE trackable SET version = version + 1, last_time = NULL, last_stream = NULL, last_seq = NULL \
+                WHERE number = $1 AND last_time <= $2
+                """, values)
         }
         try connection.runAll("COMMIT")
-        return removed
+        return part
     }
 }
 
@@ -90,12 +103,11 @@ private struct PostgresErasing {
         self.report.events = try self.delete("event", "time", limit)
         self.report.trips = try self.delete("trip", "start", limit)
         self.report.states = try self.delete("state", "received", limit)
+        // Of what cannot be read nobody knows the times: all of it goes.
         self.report.quarantined =
-            try self.connection.run(
-                "DELETE FROM quarantine WHERE trackable = $1 AND received < $2", [.text(id.rawValue), .double(limit)]
-            ).changes
+            try self.connection.run("DELETE FROM quarantine WHERE trackable = $1", [.text(id.rawValue)]).changes
         try self.rebuildRuns(before: limit)
-        let erasedBefore = before ?? now
+        let erasedBefore = min(before ?? now, now)
         self.trackable.erasedBefore = max(erasedBefore, self.trackable.erasedBefore ?? erasedBefore)
         self.trackable.last = try self.lastPosition()
         try PostgresWriting(self.connection).write([self.trackable])

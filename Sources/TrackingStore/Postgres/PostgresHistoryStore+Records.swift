@@ -20,15 +20,18 @@ extension PostgresHistoryStore {
         }
     }
 
-    /// See ``HistoryStore/trips(of:during:limit:)``.
+    /// See ``HistoryStore/trips(of:during:after:limit:)``.
     public func trips(
-        of trackable: TrackableID, during times: TimeSpan, limit: Int
+        of trackable: TrackableID, during times: TimeSpan, after start: UnixTime?, limit: Int
     ) async throws(TrackingError) -> [Trip] {
         try await self.documents(
             """
             SELECT r.json, s.id FROM trip r JOIN trackable k ON k.number = r.trackable JOIN stream s ON s.number = r.stream \
-            WHERE k.id = $1 AND r.start >= $2 AND r.start < $3 ORDER BY r.start, r.id LIMIT $4
-            """, of: trackable, during: times, limit: limit, { Trip(stored: $0, stream: $1) })
+            WHERE k.id = $1 AND coalesce(r."end", r.start + r.duration + $5) >= $2 AND r.start < $3 AND r.start > $6 \
+            ORDER BY r.start, r.id LIMIT $4
+            """, of: trackable, during: times, limit: limit,
+            more: [TripStateMachine.longestSilence.inSeconds, start?.seconds ?? -.infinity]
+        ) { Trip(stored: $0, stream: $1) }
     }
 
     /// See ``HistoryStore/events(of:during:limit:)``.
@@ -43,13 +46,14 @@ extension PostgresHistoryStore {
     }
 
     private func documents<Value: Sendable>(
-        _ sql: String, of trackable: TrackableID, during times: TimeSpan, limit: Int,
+        _ sql: String, of trackable: TrackableID, during times: TimeSpan, limit: Int, more: [Double] = [],
         _ decode: @escaping @Sendable (_ json: [UInt8], _ stream: StreamID) -> Value?
     ) async throws(TrackingError) -> [Value] {
         try await self.reader.perform { connection throws(TrackingError) in
             let (from, to) = times.bounds
             let rows = try connection.run(
-                sql, [.text(trackable.rawValue), .double(from), .double(to), .int(Int64(limit))])
+                sql,
+                [.text(trackable.rawValue), .double(from), .double(to), .int(Int64(limit))] + more.map { .double($0) })
             return (0..<rows.count).compactMap { row in
                 StreamID(rows.text(row, 1)).flatMap { decode(rows.bytes(row, 0), $0) }
             }

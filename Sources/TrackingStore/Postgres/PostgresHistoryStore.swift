@@ -12,12 +12,26 @@ public final class PostgresHistoryStore: HistoryStore {
     ///
     /// - Parameter address: `postgres://user@host:port/database`, or whatever else libpq understands; its environment and password
     ///   file count as well.
-    /// - Throws: `storeUnusable` when it is of a newer version; `storeFailed` when it cannot be reached, or when PostGIS is not
-    ///   installed.
+    /// - Throws: `invalidConfiguration` when the address cannot be read; `storeUnusable` when it is of a newer version, or the server is
+    ///   there and refuses user, password or database, or has no PostGIS; `storeFailed` when it cannot be reached.
     public init(address: String) async throws(TrackingError) {
         self.writer = PostgresThread(address, name: "godwit.history.write")
         self.reader = PostgresThread(address, name: "godwit.history.read")
-        try await self.writer.perform { _ in }
+        do throws(TrackingError) {
+            try await self.writer.perform { _ in }
+        } catch {
+            guard error.code == .storeFailed, await self.writer.isServed() else { throw error }
+            try await self.openServed()
+        }
+    }
+
+    /// Connects to a server that is there: it may just have come.
+    private func openServed() async throws(TrackingError) {
+        do throws(TrackingError) {
+            try await self.writer.perform { _ in }
+        } catch {
+            throw error.code == .storeFailed ? TrackingError(.storeUnusable, error.message) : error
+        }
     }
 
     /// See ``HistoryStore/store(_:)``.

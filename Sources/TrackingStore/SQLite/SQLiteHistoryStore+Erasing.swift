@@ -39,43 +39,68 @@ extension SQLiteHistoryStore {
     public func removeExpired(
         before limit: UnixTime, of trackables: [TrackableID]?, except exceptions: Set<TrackableID>
     ) async throws(TrackingError) -> Int {
-        let ids = try await self.read { db in
-            try trackables ?? String.fetchAll(db, sql: "SELECT id FROM trackable").compactMap { try? TrackableID($0) }
+        let last = limit.seconds.nextDown
+        let due = try await self.read { db in
+            try String.fetchAll(
+                db, sql: "SELECT id FROM trackable t WHERE \(ExpiringTable.hasRows(of: "t.number", through: "?1"))",
+                arguments: [last])
         }
+        let chosen = trackables.map(Set.init)
         var removed = 0
-        // One transaction a trackable: storing goes on between them.
-        for id in ids where !exceptions.contains(id) {
-            removed += try await self.write { db, ledger in
-                guard let number = try Self.number(of: id, db) else { return 0 }
-                let count = try Self.remove(before: limit, of: number, db)
-                if count > 0 { ledger = RecordingLedger() }
-                return count
-            }
+        for id in due.lazy.compactMap({ try? TrackableID($0) }) {
+            guard chosen?.contains(id) ?? !exceptions.contains(id) else { continue }
+            var part: RemovedPart
+            repeat {
+                guard !Task.isCancelled else { return removed }
+                part = try await self.write { db, ledger in try Self.removePart(through: last, of: id, db, &ledger) }
+                removed += part.records
+            } while part.isFull
         }
+        try await self.write { db, _ in try Self.removeSetAside(before: limit, of: trackables, except: exceptions, db) }
         return removed
     }
 
-    private static func remove(before limit: UnixTime, of number: Int64, _ db: Database) throws -> Int {
-        var removed = 0
-        for sql in [
-            "DELETE FROM point WHERE trackable = ? AND time < ?", "DELETE FROM event WHERE trackable = ? AND time < ?",
-            "DELETE FROM trip WHERE trackable = ? AND coalesce(\"end\", start + duration) < ?",
-        ] {
-            try db.execute(sql: sql, arguments: [number, limit.seconds])
-            removed += db.changesCount
+    private static func removePart(
+        through last: Double, of id: TrackableID, _ db: Database, _ ledger: inout RecordingLedger
+    ) throws -> RemovedPart {
+        var part = RemovedPart()
+        guard let number = try Self.number(of: id, db) else { return part }
+        for table in ExpiringTable.allCases where !part.isFull {
+            let deletion = try DirectStatement(table.deletion(of: "?1", through: "?2", offset: "?3"), in: db)
+            deletion.bind(number, 1)
+            deletion.bind(last, 2)
+            deletion.bind(Int64(part.room - 1), 3)
+            try deletion.run()
+            part.removed(db.changesCount, of: table)
         }
-        guard removed > 0 else { return 0 }
-        let runs = "SELECT number FROM run WHERE trackable = ? AND last < ?"
+        guard !part.isFull else { return part }
+        let runs = "SELECT number FROM run WHERE trackable = ? AND last <= ?"
         for sql in [
             "DELETE FROM run_box WHERE number IN (\(runs))", "DELETE FROM run WHERE number IN (\(runs))",
-            "DELETE FROM state WHERE trackable = ? AND received < ?",
             """
-            UPDATE trackable SET last_time = NULL, last_stream = NULL, last_seq = NULL WHERE number = ? AND last_time < ?
+            UPDATE trackable SET last_time = NULL, last_stream = NULL, last_seq = NULL WHERE number = ? AND last_time <= ?
             """,
         ] {
-            try db.execute(sql: sql, arguments: [number, limit.seconds])
+            try db.execute(sql: sql, arguments: [number, last])
         }
-        return removed
+        if db.changesCount > 0 { ledger.forget(id) }
+        return part
+    }
+
+    private static func removeSetAside(
+        before limit: UnixTime, of trackables: [TrackableID]?, except exceptions: Set<TrackableID>, _ db: Database
+    ) throws {
+        func list(_ ids: some Sequence<TrackableID>) -> [UInt8] { JSONValue.list(ids.map { .text($0.rawValue) }).json }
+        let deletion = try DirectStatement(
+            """
+            DELETE FROM quarantine WHERE received < ?1 \
+            AND (?2 IS NULL OR trackable IN (SELECT value FROM json_each(?2))) \
+            AND (trackable IS NULL OR trackable NOT IN (SELECT value FROM json_each(?3)))
+            """, in: db)
+        deletion.bind(limit.seconds, 1)
+        deletion.bind(text: trackables.map(list), 2)
+        deletion.bind(text: list(exceptions), 3)
+        try deletion.run()
     }
 }
 
@@ -93,11 +118,11 @@ private struct Erasing {
         self.report.events = try self.delete("event", "time", limit, db)
         self.report.trips = try self.delete("trip", "start", limit, db)
         self.report.states = try self.delete("state", "received", limit, db)
-        try db.execute(
-            sql: "DELETE FROM quarantine WHERE trackable = ? AND received < ?", arguments: [id.rawValue, limit])
+        // Of what cannot be read nobody knows the times: all of it goes.
+        try db.execute(sql: "DELETE FROM quarantine WHERE trackable = ?", arguments: [id.rawValue])
         self.report.quarantined = db.changesCount
         try self.rebuildRuns(before: limit, db)
-        let erasedBefore = before ?? now
+        let erasedBefore = min(before ?? now, now)
         self.trackable.erasedBefore = max(erasedBefore, self.trackable.erasedBefore ?? erasedBefore)
         self.trackable.last = try self.lastPosition(db)
         try self.trackable.write(to: db)

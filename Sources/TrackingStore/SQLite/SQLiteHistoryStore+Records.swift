@@ -28,15 +28,18 @@ extension SQLiteHistoryStore {
         }
     }
 
-    /// See ``HistoryStore/trips(of:during:limit:)``.
+    /// See ``HistoryStore/trips(of:during:after:limit:)``.
     public func trips(
-        of trackable: TrackableID, during times: TimeSpan, limit: Int
+        of trackable: TrackableID, during times: TimeSpan, after start: UnixTime?, limit: Int
     ) async throws(TrackingError) -> [Trip] {
         try await self.documents(
             """
             SELECT r.json, s.id FROM trip r JOIN trackable k ON k.number = r.trackable JOIN stream s ON s.number = r.stream \
-            WHERE k.id = ? AND r.start >= ? AND r.start < ? ORDER BY r.start, r.id LIMIT ?
-            """, of: trackable, during: times, limit: limit, { Trip(stored: $0, stream: $1) })
+            WHERE k.id = ?1 AND coalesce(r."end", r.start + r.duration + ?5) >= ?2 AND r.start < ?3 AND r.start > ?6 \
+            ORDER BY r.start, r.id LIMIT ?4
+            """, of: trackable, during: times, limit: limit,
+            more: [TripStateMachine.longestSilence.inSeconds, start?.seconds ?? -.infinity]
+        ) { Trip(stored: $0, stream: $1) }
     }
 
     /// See ``HistoryStore/events(of:during:limit:)``.
@@ -51,7 +54,7 @@ extension SQLiteHistoryStore {
     }
 
     private func documents<Value: Sendable>(
-        _ sql: String, of trackable: TrackableID, during times: TimeSpan, limit: Int,
+        _ sql: String, of trackable: TrackableID, during times: TimeSpan, limit: Int, more: [Double] = [],
         _ decode: @escaping @Sendable (_ json: [UInt8], _ stream: StreamID) -> Value?
     ) async throws(TrackingError) -> [Value] {
         try await self.read { db in
@@ -61,6 +64,7 @@ extension SQLiteHistoryStore {
             row.bind(times.bounds.from, 2)
             row.bind(times.bounds.to, 3)
             row.bind(Int64(limit), 4)
+            for (place, value) in zip(Int32(5)..., more) { row.bind(value, place) }
             var found: [Value] = []
             while try row.step() {
                 if let stream = StreamID(row.text(1)), let value = decode(row.bytes(0), stream) { found.append(value) }

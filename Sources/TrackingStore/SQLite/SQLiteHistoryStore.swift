@@ -32,6 +32,8 @@ public final class SQLiteHistoryStore: HistoryStore {
             Glibc.close(Glibc.open(path, O_CREAT | O_CLOEXEC, 0o600))
             let pool = try DatabasePool(path: path, configuration: Self.configuration)
             try pool.writeWithoutTransaction { db in
+                // An acknowledgement is a promise: a commit outlives a power cut. A pool sets NORMAL as it is opened.
+                try db.execute(sql: "PRAGMA synchronous = FULL")
                 try SQLiteHistorySchema.prepare(db, path: path)
                 // The last pages of some thousand trackables.
                 try db.execute(sql: "PRAGMA cache_size = -32000")
@@ -46,8 +48,6 @@ public final class SQLiteHistoryStore: HistoryStore {
         configuration.foreignKeysEnabled = false
         configuration.maximumReaderCount = 4
         configuration.prepareDatabase { db in
-            // An acknowledgement is a promise: a commit outlives a power cut.
-            try db.execute(sql: "PRAGMA synchronous = FULL")
             try db.execute(sql: "PRAGMA cache_size = -4000")
             try db.execute(sql: "PRAGMA wal_autocheckpoint = 4000")
             try db.execute(sql: "PRAGMA journal_size_limit = 67108864")

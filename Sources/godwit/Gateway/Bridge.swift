@@ -34,11 +34,7 @@ extension Bridge {
                 valueName: "path"))
         var map: String?
 
-        @Option(
-            help: ArgumentHelp(
-                "A JSON file with the passphrases of encrypted OwnTracks messages: {\"trackable\": \"passphrase\"}.",
-                valueName: "path"))
-        var owntracksKeys: String?
+        @OptionGroup var keys: OwnTracksKeyOptions
 
         @Option(
             help: ArgumentHelp(
@@ -88,7 +84,7 @@ extension Bridge {
         private func reader() throws -> OwnTracksReader.Configuration {
             var reader = OwnTracksReader.Configuration(topics: try OwnTracksTopics(root: self.owntracksRoot))
             if let path = self.map { reader.trackables = try Self.trackables(in: path) }
-            if let path = self.owntracksKeys { reader.secrets = try PhoneOptions.secrets(in: path) }
+            reader.secrets = try self.keys.secrets()
             reader.outUser = self.out
             return reader
         }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import FoundationEssentials
+import TrackingControl
 import TrackingCore
 import TrackingGateway
 
@@ -10,11 +10,7 @@ struct PhoneOptions: ParsableArguments {
             "A path that takes Overland's batches, beside /overland; can be repeated.", valueName: "path"))
     var overlandPath: [String] = []
 
-    @Option(
-        help: ArgumentHelp(
-            "A JSON file with the passphrases of encrypted OwnTracks messages: {\"trackable\": \"passphrase\"}.",
-            valueName: "path"))
-    var owntracksKeys: String?
+    @OptionGroup var keys: OwnTracksKeyOptions
 
     @Option(
         help: ArgumentHelp(
@@ -23,24 +19,17 @@ struct PhoneOptions: ParsableArguments {
     var agentBroker: String?
 
     func validate() throws {
-        for path in self.overlandPath where !Self.isPath(path) {
+        _ = try checked(self.overlandPaths)
+        if let broker = self.agentBroker, !SetupRequest.isBroker(broker) {
             throw ValidationError(
-                "--overland-path is 1 to 200 of A-Z a-z 0-9 . _ - and / after a first /, as in /api/locations; not '\(path.prefix(80))'"
-            )
-        }
-        if let broker = self.agentBroker, !broker.hasPrefix("mqtt://"), !broker.hasPrefix("mqtts://") {
-            throw ValidationError("--agent-broker is mqtt[s]://host[:port], not '\(broker.prefix(80))'")
+                "--agent-broker is mqtt[s]://host[:port], 8 to 512 bytes, without user and password")
         }
     }
 
-    private static func isPath(_ path: String) -> Bool {
-        let isPlain = path.utf8.dropFirst().allSatisfy {
-            switch UnicodeScalar($0) {
-            case "A"..."Z", "a"..."z", "0"..."9", ".", "_", "-", "/": true
-            default: false
-            }
-        }
-        return path.hasPrefix("/") && isPlain && (2...200).contains(path.utf8.count)
+    private func overlandPaths() throws(TrackingError) -> OverlandPaths {
+        var paths = OverlandPaths()
+        for path in self.overlandPath { try paths.add(path) }
+        return paths
     }
 
     /// What the gateway is told of phones.
@@ -48,29 +37,9 @@ struct PhoneOptions: ParsableArguments {
     /// - Throws: `inputUnreadable`, `invalidConfiguration` or `invalidName` that names the file of keys.
     func configuration() throws(TrackingError) -> PhoneRoutes.Configuration {
         var configuration = PhoneRoutes.Configuration()
-        configuration.overlandPaths += self.overlandPath.filter { $0 != "/overland" }
+        configuration.overlandPaths = try self.overlandPaths()
         configuration.broker = self.agentBroker
-        if let path = self.owntracksKeys { configuration.secrets = try Self.secrets(in: path) }
+        configuration.secrets = try self.keys.secrets()
         return configuration
-    }
-
-    /// Reads a file of keys.
-    static func secrets(in path: String) throws(TrackingError) -> [TrackableID: OwnTracksSecret] {
-        guard let data = FileManager.default.contents(atPath: path), let members = try? JSONValue(json: data).object
-        else {
-            throw TrackingError(
-                .inputUnreadable,
-                "the keys in '\(path)' cannot be read: it is a JSON object of trackables and passphrases")
-        }
-        var secrets: [TrackableID: OwnTracksSecret] = [:]
-        for (name, passphrase) in members {
-            guard let secret = passphrase.text.flatMap({ OwnTracksSecret(passphrase: $0) }) else {
-                throw TrackingError(
-                    .invalidConfiguration,
-                    "the passphrase of '\(name)' in '\(path)' must have 1 to 32 bytes, as in the app")
-            }
-            secrets[try TrackableID(name)] = secret
-        }
-        return secrets
     }
 }

@@ -54,9 +54,13 @@ struct Erase: AsyncParsableCommand {
     }
 
     private func limit(now: UnixTime) throws -> UnixTime? {
-        try self.before.map { text in
-            try checked { () throws(TrackingError) in try HistoryTime.moment(text, now: now) }
+        guard let text = self.before else { return nil }
+        let limit = try checked { () throws(TrackingError) in try HistoryTime.moment(text, now: now) }
+        guard limit <= now else {
+            throw ValidationError(
+                "--before must not be in the future: what came until then would be erased as well; '\(text)' is")
         }
+        return limit
     }
 
     /// What was erased, and what remains.

@@ -46,10 +46,11 @@ struct HistoryExport {
             for point in simplifier.points { try file.write(writer.append(point)) }
             summary = Summary(found: simplifier.count, written: simplifier.points.count, bound: simplifier.bound)
         } else {
-            var continuity = TrackContinuity(try await self.coverage(store))
+            var continuity = TrackContinuity(try await store.coverage(of: self.query.trackable))
             try await store.readAll(self.query) { page in
                 for point in page.map(\.location) {
-                    if continuity.isInterrupted(before: point) { try file.write(writer.interrupt()) }
+                    let step = continuity.step(to: point)
+                    if try await self.isInterruption(step, before: point, store) { try file.write(writer.interrupt()) }
                     try file.write(writer.append(point))
                 }
                 summary.found += page.count
@@ -61,10 +62,20 @@ struct HistoryExport {
         return summary
     }
 
-    /// What tells where points are missing; `nil` where only a part of the points is read.
-    private func coverage(_ store: any HistoryStore) async throws -> [StreamID: StreamCoverage]? {
-        guard self.query.box == nil, self.query.tripID == nil else { return nil }
-        return try await store.coverage(of: self.query.trackable)
+    /// Whether the track does not go on to a point: something is missing before it, or a point was left out for its place.
+    private func isInterruption(
+        _ step: TrackContinuity.Step, before point: Location, _ store: any HistoryStore
+    ) async throws -> Bool {
+        switch step {
+        case .next: return false
+        case .missing: return true
+        case .passedOver(let time):
+            guard self.query.box != nil else { return false }
+            var between = self.query
+            between.box = nil
+            between.times = TimeSpan(from: UnixTime(time.seconds.nextUp), to: point.time)
+            return try await !store.points(between, after: nil, limit: 1).points.isEmpty
+        }
     }
 }
 

@@ -1,0 +1,82 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Synchronization
+import TrackingCore
+import TrackingRuntime
+
+/// Finds out who presents a token, a share link's secret or a session's, and how often they do. Whatever is presented, and
+/// wherever, takes this one way: one hash, one look, one comparison, one answer for all that is worth nothing.
+package final class Authenticator: Sendable {
+    private let store: AccessStore
+    private let isBehindProxy: Bool
+    private let clock = DeviceClock()
+    private let byGrant: Mutex<RateLimiter<Int64>>
+    private let failures: Mutex<RateLimiter<String>>
+
+    /// Makes the one of a gateway.
+    package init(store: AccessStore, configuration: GatewayConfiguration) {
+        self.store = store
+        self.isBehindProxy = configuration.url?.hasPrefix("https:") == true
+        self.byGrant = Mutex(RateLimiter(configuration.rateLimit))
+        self.failures = Mutex(RateLimiter(configuration.failureLimit))
+    }
+
+    /// Who presents a token or the secret of a share link.
+    ///
+    /// - Throws: `Problem`: it is worth nothing, or was presented too often. A right token is never turned away for others that
+    ///   were wrong: there is nothing to guess in 256 random bits, and one phone with an old token must not silence those behind
+    ///   the same address.
+    func caller(
+        presenting text: String, _ request: Request, _ context: GatewayRequestContext
+    ) async throws -> Caller {
+        let moment = self.clock.moment
+        guard let caller = try await self.store.caller(presenting: Self.bounded(text), now: moment.wall) else {
+            let address = self.address(of: request, context)
+            let wait = self.failures.withLock { $0.take(address, now: moment.now) }
+            throw wait.map(Problem.tooManyRequests) ?? .unauthorized
+        }
+        try self.count(caller, now: moment.now)
+        return caller
+    }
+
+    /// Who signed in and got this secret for it; `nil` where that is over.
+    ///
+    /// - Throws: `Problem`: too often.
+    func caller(ofSession text: String) async throws -> Caller? {
+        let moment = self.clock.moment
+        guard let caller = try await self.store.caller(ofSession: Self.bounded(text), now: moment.wall) else {
+            return nil
+        }
+        try self.count(caller, now: moment.now)
+        return caller
+    }
+
+    /// What is longer is none of ours, and would only take time to hash.
+    private static func bounded(_ text: String) -> String {
+        text.utf8.count <= Credential.maximumBytes ? text : ""
+    }
+
+    private func count(_ caller: Caller, now: MonotonicTime) throws(Problem) {
+        guard let grant = caller.grant, let wait = self.byGrant.withLock({ $0.take(grant, now: now) }) else { return }
+        throw Problem.tooManyRequests(after: wait)
+    }
+
+    /// Where a request comes from: what the proxy in front says last, where there is one that speaks TLS for us.
+    private func address(of request: Request, _ context: GatewayRequestContext) -> String {
+        if self.isBehindProxy, let last = request.headers[.forwardedFor]?.split(separator: ",").last {
+            return String(last.drop { $0 == " " }.prefix(64))
+        }
+        return context.channel.remoteAddress?.ipAddress ?? ""
+    }
+}
+
+extension Problem {
+    /// Asked too often.
+    static func tooManyRequests(after wait: Duration) -> Problem {
+        let seconds = max(1, Int(wait.inSeconds.rounded(.up)))
+        return Problem(
+            .tooManyRequests, "Too many requests: try again after \(seconds) s.",
+            headers: [.retryAfter: String(seconds)])
+    }
+}
