@@ -142,8 +142,9 @@ let package = Package(
         .testTarget(
             name: "TrackingGatewayTests",
             dependencies: [
-                "TestSupport", "TrackingCore", "TrackingGateway", "TrackingHistory", "TrackingPublisher",
-                "TrackingStore", "TrackingSubscriber", "TrackingTesting", crypto, grdb, httpClient, httpTypes,
+                "TestSupport", "TrackingCore", "TrackingGateway", "TrackingHistory", "TrackingMetrics",
+                "TrackingPublisher", "TrackingStore", "TrackingSubscriber", "TrackingTesting", crypto, grdb, httpClient,
+                httpTypes,
                 hummingbird, hummingbirdTesting, lifecycle, nioCore,
             ],
             swiftSettings: settings),

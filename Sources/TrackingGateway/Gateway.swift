@@ -19,10 +19,11 @@ public struct Gateway: Service {
     private let history: (any HistoryStore)?
     private let live: LiveState?
     private let metrics: PrometheusRegistry
+    private let figures: GatewayFigures
     private let logger: Logger
     /// What runs beside the server.
     private var services: [any Service] = []
-    private var liveRoutes: LiveRoutes?
+    private var hub: LiveHub?
     private let tiles: MapTiles?
 
     /// Makes a gateway that listens to nothing yet; its database is opened, or made.
@@ -47,6 +48,7 @@ public struct Gateway: Service {
         self.history = history
         self.live = live
         self.metrics = metrics
+        self.figures = GatewayFigures(metrics)
         self.tiles = try configuration.tiles.map { (tiles) throws(TrackingError) in try MapTiles(tiles) }
         self.database = try GatewayDatabase(path: configuration.database)
         self.access = AccessStore(self.database)
@@ -67,26 +69,33 @@ public struct Gateway: Service {
         history: (any HistoryStore)? = nil, metrics: PrometheusRegistry = PrometheusRegistry(),
         logger: Logger = Logger(label: "godwit.gateway")
     ) throws(TrackingError) {
-        let hub = LiveHub(subscriber)
+        let figures = GatewayFigures(metrics)
+        let hub = LiveHub(subscriber) { figures.leftTrackablesAlone() }
         try self.init(
             configuration: configuration, history: history, live: hub.liveState, metrics: metrics, logger: logger)
+        self.hub = hub
         self.services += [
             subscriber, hub, self.rules(of: subscriber), RevocationWatch(hub: hub, access: self.access),
         ]
         if !configuration.webhooks.isEmpty {
-            self.services.append(WebhookDesk(configuration, database: self.database, logger: logger))
+            self.services.append(
+                WebhookDesk(configuration, database: self.database, figures: self.figures, logger: logger))
         }
-        self.liveRoutes = LiveRoutes(hub: hub, recorded: history.map { $0.recordedPoints })
     }
 
     private func rules<Transport: MessageTransport>(of subscriber: AssetSubscriber<Transport>) -> RuleKeeper {
         let clock = DeviceClock()
+        let figures = self.figures
         return RuleKeeper(
             configuration: RuleKeeper.Configuration(
                 kinds: self.configuration.webhooks.isEmpty ? [] : self.configuration.webhookKinds,
+                readers: self.configuration.webhooks.map(\.reader),
                 seed: UInt64.random(in: .min ... .max), now: { clock.moment.wall }),
             database: self.database, events: subscriber.events,
-            publish: { (event, id) throws(TrackingError) in try await subscriber.publish(event, of: id) },
+            publish: { (event, id) throws(TrackingError) in
+                try await subscriber.publish(event, of: id)
+                figures.toldRuleEvent()
+            },
             logger: self.logger)
     }
 
@@ -116,11 +125,25 @@ public struct Gateway: Service {
     private var checks: [HealthRoutes.Check] {
         var checks = [HealthRoutes.Check("database") { (try? await self.access.grants(.share)) != nil }]
         if let live = self.live { checks.append(HealthRoutes.Check("broker") { live.isConnected() }) }
+        if let intake = self.configuration.intake {
+            checks.append(HealthRoutes.Check("intake") { intake.isConnected })
+        }
         if let history = self.history {
             checks.append(
                 HealthRoutes.Check("history") { (try? await history.trackables(after: nil, limit: 1)) != nil })
         }
         return checks
+    }
+
+    private func lookUpFigures() async {
+        if let hub = self.hub {
+            self.figures.set(streams: hub.streamCount, trackables: hub.trackableCount)
+            self.figures.set(isConnected: hub.liveState.isConnected(), of: "live")
+        }
+        if let intake = self.configuration.intake {
+            self.figures.set(isConnected: intake.isConnected, of: "intake")
+        }
+        await self.figures.set(backlogOf: self.configuration.webhooks, in: Outbox(self.database))
     }
 
     /// Every route, and what goes before them.
@@ -130,15 +153,15 @@ public struct Gateway: Service {
         router.add(middleware: OverlandAnswers(paths: self.configuration.phones.overlandPaths))
         let authenticator = Authenticator(store: self.access, configuration: self.configuration)
         router.add(middleware: AccessMiddleware(authenticator: authenticator, configuration: self.configuration))
-        HealthRoutes(checks: self.checks, metrics: self.metrics).add(to: router)
+        HealthRoutes(checks: self.checks, metrics: self.metrics) { await self.lookUpFigures() }.add(to: router)
         SessionRoutes(authenticator: authenticator, store: self.access, configuration: self.configuration).add(
             to: router)
         APIRoutes(history: self.history, live: self.live ?? .none, names: RuleStore(self.database)).add(to: router)
-        self.liveRoutes?.add(to: router)
+        if let hub = self.hub { LiveRoutes(hub: hub, history: self.history).add(to: router) }
         if let intake = self.configuration.intake {
             PhoneRoutes(
                 configuration: self.configuration.phones, quarantine: Quarantine(database: self.database),
-                take: intake.take
+                take: self.figures.counted(intake.take)
             ).add(to: router)
         }
         PageRoutes(leaflet: self.configuration.leaflet, tiles: self.tiles).add(to: router)

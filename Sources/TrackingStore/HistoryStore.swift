@@ -42,6 +42,11 @@ public protocol HistoryStore: Sendable {
     /// - Throws: `storeFailed`.
     func trackables(after id: TrackableID?, limit: Int) async throws(TrackingError) -> [TrackableSummary]
 
+    /// Those of these trackables that are known, by id.
+    ///
+    /// - Throws: `storeFailed`.
+    func summaries(of trackables: [TrackableID]) async throws(TrackingError) -> [TrackableSummary]
+
     /// The trackables of which a point is in `box` at a time in `times`, by id.
     ///
     /// - Throws: `storeFailed`.

@@ -29,6 +29,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         var publishing: [UInt64: CheckedContinuation<TrackingError?, Never>] = [:]
         var lastRequest: UInt64 = 0
         var hasEnded = false
+        var isSettled = false
     }
 
     /// Makes a subscriber that watches nothing yet.
@@ -127,6 +128,10 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         return self.shared.withLock { $0.expected[id] }.map { now.duration(to: $0) }
     }
 
+    /// Whether it is connected, and the broker has answered for everything that it asks to hear: what is published from now on
+    /// is told, as long as this is so.
+    public var isSettled: Bool { self.shared.withLock { $0.isSettled } }
+
     /// How many messages could not be read.
     public var badMessages: Int { self.bad.count }
 
@@ -175,10 +180,15 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         var machine = SubscriberStateMachine(
             configuration: self.configuration, seed: UInt64.random(in: .min ... .max))
         var alarm = Alarm()
+        var isSettled = false
         var inbox = Inbox(self.mailbox)
         while let envelope = await inbox.next() {
             let moment = self.clock.moment
             for action in machine.happened(envelope.event, at: moment) { self.perform(action, machine) }
+            if machine.isSettled != isSettled {
+                isSettled = machine.isSettled
+                self.shared.withLock { $0.isSettled = isSettled }
+            }
             envelope.receipt?.resume()
             if machine.isClosed { break }
             if let deadline = alarm.arm(machine.nextDeadline, now: moment.now) {

@@ -21,7 +21,8 @@ public struct SubscriberConfiguration: MemberConfiguration, Hashable {
     public var watchesAll = false
     /// What is asked for on trackables that show up by themselves.
     public var requestForAll: Resolution?
-    /// The most trackables that are watched at once; more are reported and left alone.
+    /// The most trackables that are watched at once. Where all are watched, those that were absent for a day make room; more
+    /// are reported and left alone.
     public var maximumTrackables = 10_000
     /// Whether the client id was drawn for this run alone, so that an orderly goodbye leaves nothing behind.
     public var isClientRandom = false

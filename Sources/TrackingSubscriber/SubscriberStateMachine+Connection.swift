@@ -157,7 +157,9 @@ extension SubscriberStateMachine {
             if asset.since != nil { self.unclear.insert(id) }
             return actions
         }
-        actions.append(.send([.unsubscribe(self.filters(id).map { self.configuration.topicRoot.path($0) })]))
+        if !self.configuration.watchesAll {
+            actions.append(.send([.unsubscribe(self.filters(id).map { self.configuration.topicRoot.path($0) })]))
+        }
         return self.isPresent(asking: asset.request) ? actions + self.goodbye(id) : actions
     }
 

@@ -72,8 +72,34 @@ extension SubscriberStateMachine {
     /// A trackable showed up by itself.
     private mutating func show(_ id: TrackableID, at moment: Moment) -> [Action] {
         guard self.configuration.watchesAll, self.assets[id] == nil, !self.isStopping else { return [] }
-        guard self.assets.count < self.configuration.maximumTrackables else { return [] }
-        return self.watch(id, self.configuration.requestForAll, at: moment)
+        var actions = self.assets.count < self.configuration.maximumTrackables ? [] : self.makeRoom(for: id, at: moment)
+        if self.assets.count < self.configuration.maximumTrackables {
+            actions += self.watch(id, self.configuration.requestForAll, at: moment)
+            self.assets[id]?.shown = moment.wall
+        }
+        return actions
+    }
+
+    /// Trackables that were not heard of for this long, and have no publisher, make room for others.
+    static let longAbsence = Duration.seconds(86_400)
+    /// Room is looked for this often at the most.
+    static let roomInterval = Duration.seconds(60)
+
+    /// Lets go what was long absent; where that is nothing, says so, as often as it looks.
+    private mutating func makeRoom(for id: TrackableID, at moment: Moment) -> [Action] {
+        guard self.nextRoom.map({ $0 <= moment.now }) ?? true else { return [] }
+        self.nextRoom = moment.now.advanced(by: Self.roomInterval)
+        let limit = moment.wall.advanced(by: .zero - Self.longAbsence)
+        let absent = self.assets.values.filter { asset in
+            asset.owner == nil && asset.request == self.configuration.requestForAll
+                && (asset.lastHeard.map { $0 < limit } ?? true)
+        }
+        guard absent.isEmpty else { return absent.flatMap { self.unwatch($0.id) } }
+        let error = TrackingError(
+            .overloaded,
+            "\(self.assets.count) trackables are watched, which is the most: '\(id)' and others are left alone until one was absent for a day"
+        )
+        return [.tell(.badMessage(topic: self.configuration.topicRoot.path(.location(id)), error))]
     }
 
     // MARK: - Positions
@@ -82,7 +108,11 @@ extension SubscriberStateMachine {
         _ id: TrackableID, _ update: LocationUpdate, _ isRetained: Bool, at moment: Moment
     ) -> [Action] {
         guard self.assets[id]?.isOfOwner(update.location.stream) == true else { return [] }
-        if !isRetained { self.assets[id]?.heardFrom(now: moment.now, wall: moment.wall) }
+        if isRetained {
+            self.assets[id]?.shown = update.location.time
+        } else {
+            self.assets[id]?.heardFrom(now: moment.now, wall: moment.wall)
+        }
         let verdict = self.assets[id]?.order.consider(update) ?? .duplicate
         let skipped = self.assets[id]?.order.newSkipped(update) ?? []
         var actions = self.told(id, reason: nil)

@@ -69,6 +69,8 @@ public struct SubscriberStateMachine: Sendable {
     var refused: [TopicFilter: TrackingError] = [:]
     /// Where the broker refuses what this side says on this connection, as told.
     var refusedTopics: Set<Topic> = []
+    /// When room for one more trackable is looked for again; `nil` while it was not looked for.
+    var nextRoom: MonotonicTime?
     /// How long the last refusal was waited for; `nil` when nothing is refused.
     var lastWait: Duration?
     private var lastToken: TransportToken = 0
@@ -93,6 +95,9 @@ public struct SubscriberStateMachine: Sendable {
 
     /// Whether the connection was closed for good: nothing will happen any more.
     public internal(set) var isClosed = false
+
+    /// Whether it is connected, and the broker answered for everything that was to be heard then.
+    public var isSettled: Bool { self.session.isAnnounced }
 
     /// The trackables that are watched.
     public var trackables: [TrackableID] { Array(self.assets.keys) }

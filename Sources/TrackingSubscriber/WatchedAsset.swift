@@ -13,6 +13,8 @@ struct WatchedAsset: Sendable {
     var lastSign: MonotonicTime?
     var lastArrival: MonotonicTime?
     var lastSeen: UnixTime?
+    /// When it showed up by itself; where the broker had kept a position of it, when that was.
+    var shown: UnixTime?
     var isStale = false
     var since: UnixTime?
     /// The version of the trip that was told last.
@@ -27,6 +29,9 @@ struct WatchedAsset: Sendable {
         self.id = id
         self.request = request
     }
+
+    /// The last sign of it that is known of, by the wall clock; `nil` for none.
+    var lastHeard: UnixTime? { self.lastSeen ?? self.shown }
 
     /// How many events are remembered.
     static let maximumToldEvents = 64

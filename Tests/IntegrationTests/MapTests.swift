@@ -64,6 +64,54 @@ import TrackingCore
         withExtendedLifetime(agent) {}
     }
 
+    /// Two that are a degree apart, with the antimeridian between them, are beside each other, and so are the places of a line.
+    @Test func theAntimeridianIsNoEdge() async throws {
+        let stage = try await MapStage()
+        for (id, longitude) in [("east", 179.5), ("west", -179.5)] {
+            let payload = """
+                {"location":{"type":"Feature","geometry":{"type":"Point","coordinates":[\(longitude),10]},"properties":\
+                {"time":\(Date().timeIntervalSince1970)}},"skippedLocations":[],"intermediateLocations":[],"type":"ACTUAL"}
+                """
+            let sent = try await RunningProgram(
+                "/usr/bin/mosquitto_pub",
+                ["-p", "\(stage.broker.port)", "-q", "1", "-r", "-t", "tracking/\(id)", "-m", payload]
+            ).result()
+            #expect(sent.code == 0, "\(sent.errors)")
+        }
+        let browser = try await WebDriver.start()
+        try await stage.signIn(browser)
+        try await browser.wait(
+            for: "both", until: "document.querySelectorAll('#list [role=option]').length === 2")
+        try await browser.click("#fit")
+        for (id, side) in [("east", -1), ("west", 1), ("east", -1)] {
+            // Where it is when both fill the map as far as a whole level of zoom lets them.
+            try await browser.script(
+                """
+                const map = document.querySelector('#map'), box = map.getBoundingClientRect();
+                const zoom = Math.min(16, Math.floor(Math.log2((box.width - 100) * 360 / 256)));
+                const x = box.left + box.width / 2 + (\(side)) * 0.5 * 256 * 2 ** zoom / 360;
+                map.dispatchEvent(new MouseEvent('click',
+                  { bubbles: true, clientX: Math.round(x), clientY: Math.round(box.top + box.height / 2) }));
+                return true
+                """, as: Bool.self
+            ).isTrue()
+            try await browser.wait(
+                for: "\(id) chosen", until: "document.querySelector('#panel-name').textContent === '\(id)'")
+        }
+        try await stage.keep(try await browser.screenshot(), "antimeridian")
+        let line = try await browser.script(
+            """
+            return import('/map/layers.js').then(({ drawLine }) => {
+              const xs = [], note = (x) => xs.push(x);
+              drawLine({ beginPath() {}, stroke() {}, moveTo: note, lineTo: note }, { middle: 179, x: (lng) => lng, y: (lat) => lat },
+                [178.5, 179.5, -179.5].map((lng) => ({ lat: 10, lng })), 'red', 1);
+              return xs.sort((a, b) => a - b);
+            })
+            """, as: [Double].self)
+        #expect(line == [178.5, 179.5, 180.5])
+        #expect(try await browser.complaints().filter { !$0.contains("401") } == [])
+    }
+
     // MARK: - What was
 
     @Test func theHistoryIsShownAndScrubbed() async throws {

@@ -26,6 +26,22 @@ import TrackingSubscriber
         LiveEventID(epoch: epoch, number: number, time: UnixTime(time))
     }
 
+    /// What a publisher of its own writes stays as it came: over several lines, where it sends pretty-printed JSON.
+    @Test mutating func lineEndsWithinAPayloadDoNotEndTheData() throws {
+        let payload = """
+            {"location":{"type":"Feature","geometry":{"type":"Point","coordinates":[-8,52]},"properties":{"time":3,"extra":{\r
+              "kg": 5,\n\n  "note": "a\\nb"\n}}},"skippedLocations":[],"intermediateLocations":[],"type":"ACTUAL"}
+            """
+        let update = try LocationCodec.decode(Array(payload.utf8))
+        let received = ReceivedUpdate(update: update, skipped: [], isLate: false, isRetained: false)
+        let told = try self.tell(.location(self.van, received))
+        #expect(told.text.hasSuffix("}\n\n") && !told.text.contains("\r"))
+        let lines = told.text.dropLast(2).split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.count == 3 && lines[2].hasPrefix("data: {"), "\(told.text)")
+        let load = try JSONValue(json: told.payload)["location"]?["properties"]?["extra"]
+        #expect(load == .object(["kg": .number(5), "note": .text("a\nb")]))
+    }
+
     @Test mutating func anEventIsTheProtocolsPayloadWithItsTrackable() throws {
         let told = try self.tell(try Told.location(self.van, 3, skipped: [1, 2]), at: 1000.5)
         #expect(

@@ -1,3 +1,4 @@
+import Foundation
 import Hummingbird
 import NIOCore
 import ServiceLifecycle
@@ -5,10 +6,14 @@ import Synchronization
 import TestSupport
 import Testing
 import TrackingCore
+import TrackingStore
 import TrackingSubscriber
 import TrackingTesting
 
 @testable import TrackingGateway
+
+/// Points from long ago count as those of a clock that was not set.
+private let start = 1_790_000_000.0
 
 /// The live stream over HTTP, with a subscriber on the broker in memory and a publisher that a test plays.
 @Suite(.timeLimit(.minutes(1))) struct LiveRoutesTests {
@@ -55,27 +60,57 @@ import TrackingTesting
     }
 
     @Test func aGapIsFilledFromTheHistoryOrSaid() async throws {
-        let old = LiveEventID(epoch: 1, number: 9, time: UnixTime(1_000)).description
+        let old = LiveEventID(epoch: 1, number: 9, time: UnixTime(start + 1000)).description
         try await LiveScene.run { scene in
             try scene.move(self.van, 1)
             _ = try await scene.open().first { $0.name == "position" }
             let stream = try await scene.open("?lastEventId=\(old)")
             #expect(try await stream.first { $0.name != "hello" }.name == "reset")
         }
-        let point = Location(coordinate: try #require(Coordinate(latitude: 1, longitude: 1)), time: UnixTime(1_001))
-        let asked = Mutex<[UnixTime]>([])
-        try await LiveScene.run(recorded: { _, from, _ in
-            asked.withLock { $0.append(from) }
-            return ([point], nil)
-        }) { scene in
+        let folder = TemporaryFolder()
+        let history = try folder.history()
+        // Nothing was heard of the bike since the gateway started.
+        for name in ["bike", "van"] { try await history.store(name, points: [939, 940, 1001], events: [939, 1002]) }
+        try await LiveScene.run(history: history) { scene in
             try scene.move(self.van, 1)
             _ = try await scene.open().first { $0.name == "position" }
             let stream = try await scene.open("?lastEventId=\(old)")
-            let filled = try await stream.first { $0.name != "hello" }
-            #expect(filled.name == "position" && filled.data.contains("\"late\":true") && filled.id.isEmpty)
-            #expect(try await stream.first { $0.name == "position" }.data.contains("\"seq\":1"))
+            var told: [String] = []
+            for await event in stream.events where event.name != "hello" {
+                let value = try JSONValue(json: event.data.utf8)
+                let isLate = value["late"] == .flag(true)
+                #expect(isLate == event.id.isEmpty, "\(event.data)")
+                let time = value["time"] ?? value["location"]?["properties"]?["time"]
+                told.append("\(value["trackable"]?.text ?? "?") \(event.name) \((time?.count ?? 0) % Int(start))")
+                if event.name == "position", !isLate { break }
+            }
+            let gap = ["bike", "van"].flatMap { ["\($0) position 940", "\($0) position 1001", "\($0) event 1002"] }
+            #expect(told.filter { !$0.contains(" presence ") && !$0.contains(" state ") } == gap + ["van position 1"])
         }
-        #expect(asked.withLock { $0 } == [UnixTime(940)])
+        try await history.close()
+    }
+
+    /// What is published until the hub hears everything is in the history; where it never does, that is said.
+    @Test func aGapEndsWhereTheHubHearsEverything() async throws {
+        let folder = TemporaryFolder()
+        let history = try folder.history()
+        try await history.store("van", points: [1001], events: [])
+        let everything = LiveSelection(.everything, reads: .all)
+        var reader = GapReader(since: UnixTime(start + 1000), selection: everything, history: history) {
+            (try? await history.store("bike", points: [1002], events: [])) != nil
+        }
+        let first = try #require(await reader.next())
+        #expect(String(buffer: first).contains(#""trackable":"bike","late":true"#))
+        #expect(String(buffer: try #require(await reader.next())).contains(#""trackable":"van","late":true"#))
+        #expect(await reader.next() == nil)
+        var deaf = GapReader(since: UnixTime(start + 1000), selection: everything, history: history) { false }
+        #expect(await deaf.next() == LiveFrame.stream("reset", [:]))
+        #expect(await deaf.next() == nil)
+        let half = LiveSelection(.everything, reads: .only([self.van]))
+        var narrow = GapReader(since: UnixTime(start + 1000), selection: half, history: history) { true }
+        #expect(String(buffer: try #require(await narrow.next())).contains(#""trackable":"van""#))
+        #expect(await narrow.next() == nil)
+        try await history.close()
     }
 
     // MARK: - Who may
@@ -154,5 +189,34 @@ import TrackingTesting
             #expect(try await scene.ask("van", 1_000, name) == 409)
             #expect(try await scene.ask("bike", 1_000, name) == 403)
         }
+    }
+}
+
+extension TemporaryFolder {
+    fileprivate func history() throws -> SQLiteHistoryStore {
+        try SQLiteHistoryStore(path: self.url.appending(path: "history.sqlite").path())
+    }
+}
+
+extension HistoryStore {
+    /// Stores points and events of these times.
+    fileprivate func store(_ name: String, points: [Double], events: [Double]) async throws {
+        let stream = try #require(StreamID("one"))
+        let place = try #require(Coordinate(latitude: 1, longitude: 1))
+        var recording = Recording(of: try TrackableID(name), at: UnixTime(start + 2000))
+        recording.points = points.map { time in
+            var point = Location(coordinate: place, time: UnixTime(start + time))
+            (point.stream, point.seq) = (stream, UInt64(time))
+            return point
+        }
+        recording.events = events.map { time in
+            let event = TrackingEvent(
+                id: "e\(time)", stream: stream, seq: UInt64(time) + 10_000, time: UnixTime(start + time),
+                kind: .lowBattery)
+            return RecordedDocument(event, json: MessageCodec.encode(event))
+        }
+        var batch = RecordingBatch()
+        batch.recordings = [recording]
+        _ = try await self.store(batch)
     }
 }

@@ -6,6 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 import TrackingCore
+import TrackingStore
 import TrackingSubscriber
 import TrackingTesting
 
@@ -39,7 +40,7 @@ final class LiveScene: Sendable {
     }
 
     static func run(
-        recorded: RecordedPoints? = nil, _ body: @escaping @Sendable (LiveScene) async throws -> Void
+        history: (any HistoryStore)? = nil, _ body: @escaping @Sendable (LiveScene) async throws -> Void
     ) async throws {
         let scene = LiveScene(port: try LoopbackPort.free(), device: try ClientID("device"))
         var configuration = SubscriberConfiguration(
@@ -51,7 +52,7 @@ final class LiveScene: Sendable {
         let hub = LiveHub(subscriber)
         let router = Router(context: GatewayRequestContext.self)
         router.add(middleware: SetCaller { scene.caller.withLock { $0 } })
-        LiveRoutes(hub: hub, recorded: recorded).add(to: router)
+        LiveRoutes(hub: hub, history: history).add(to: router)
         let (running, told) = AsyncStream.makeStream(of: Void.self)
         let application = Application(
             router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: scene.port)),

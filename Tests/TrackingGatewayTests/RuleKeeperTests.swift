@@ -1,3 +1,4 @@
+import GRDB
 import Synchronization
 import Testing
 import TrackingCore
@@ -49,10 +50,10 @@ import TrackingSubscriber
 
     private func keeper(
         _ events: AsyncStream<SubscriberEvent>, _ topics: Topics, kinds: Set<Outbox.Kind> = [],
-        at time: Double = 1_700_000_000
+        readers: [String] = [], at time: Double = 1_700_000_000
     ) throws -> RuleKeeper {
         RuleKeeper(
-            configuration: RuleKeeper.Configuration(kinds: kinds, seed: 7) { UnixTime(time) },
+            configuration: RuleKeeper.Configuration(kinds: kinds, readers: readers, seed: 7) { UnixTime(time) },
             database: try self.folder.database(), events: events
         ) { (event, id) throws(TrackingError) in try await topics.publish(event, id) }
     }
@@ -100,7 +101,7 @@ import TrackingSubscriber
         let topics = Topics()
         var news = topics.news.makeAsyncIterator()
         let (events, heard) = AsyncStream.makeStream(of: SubscriberEvent.self)
-        let keeper = try self.keeper(events, topics, kinds: [.position, .event])
+        let keeper = try self.keeper(events, topics, kinds: [.position, .event], readers: ["hook"])
         let running = Task { try await keeper.run() }
         heard.yield(self.update(700, 1_699_999_999, isRetained: true))
         heard.yield(self.update(500, 1_700_000_000))

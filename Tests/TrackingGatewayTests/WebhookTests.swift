@@ -6,10 +6,11 @@ import NIOCore
 import Synchronization
 import Testing
 import TrackingCore
+import TrackingMetrics
 
 @testable import TrackingGateway
 
-@Suite struct WebhookTests {
+@Suite(.timeLimit(.minutes(1))) struct WebhookTests {
     private let folder = TemporaryFolder()
     private let secret = "0123456789abcdef"
 
@@ -19,14 +20,14 @@ import TrackingCore
         var signature: String
     }
 
-    /// Takes deliveries, and answers each with the next status there is; the last one stands.
+    /// Takes deliveries, and answers each as it is told to.
     private final class Receiver: Sendable {
-        private let statuses: Mutex<[HTTPResponse.Status]>
+        private let answer: @Sendable (String) -> HTTPResponse.Status
         let deliveries: AsyncStream<Delivery>
         private let tell: AsyncStream<Delivery>.Continuation
 
-        init(_ statuses: [HTTPResponse.Status]) {
-            self.statuses = Mutex(statuses)
+        init(_ answer: @escaping @Sendable (String) -> HTTPResponse.Status) {
+            self.answer = answer
             (self.deliveries, self.tell) = AsyncStream.makeStream()
         }
 
@@ -38,7 +39,7 @@ import TrackingCore
                     Delivery(
                         body: String(buffer: body),
                         signature: request.headers[HTTPField.Name("godwit-signature")!] ?? ""))
-                return self.statuses.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
+                return self.answer(String(buffer: body))
             }
             let server = Application(
                 router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
@@ -47,10 +48,20 @@ import TrackingCore
         }
     }
 
+    /// - Parameter statuses: The next answers; the last one stands.
     private func withReceiver(
         _ statuses: [HTTPResponse.Status], _ body: (Receiver, Int) async throws -> Void
     ) async throws {
-        let receiver = Receiver(statuses)
+        let left = Mutex(statuses)
+        try await self.withReceiver(
+            answering: { _ in left.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] } }, body)
+    }
+
+    private func withReceiver(
+        answering answer: @escaping @Sendable (String) -> HTTPResponse.Status,
+        _ body: (Receiver, Int) async throws -> Void
+    ) async throws {
+        let receiver = Receiver(answer)
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
         let serving = Task { try await receiver.run { port.yield($0) } }
         var iterator = ports.makeAsyncIterator()
@@ -59,12 +70,14 @@ import TrackingCore
         _ = try? await serving.value
     }
 
-    private func add(_ count: Int, to database: GatewayDatabase) async throws {
+    private func add(_ count: Int, of bytes: Int = 0, to database: GatewayDatabase) async throws {
         let van = try TrackableID("van-7")
+        let rest = bytes == 0 ? "" : ",\"rest\":\"\(String(repeating: "x", count: bytes))\""
         try await database.write { db in
             try Outbox.add(
                 (0..<count).map {
-                    Outbox.Draft(trackable: van, kind: .event, time: UnixTime(Double($0)), payload: "{\"n\":\($0)}")
+                    Outbox.Draft(
+                        trackable: van, kind: .event, time: UnixTime(Double($0)), payload: "{\"n\":\($0)\(rest)}")
                 }, to: db)
         }
     }
@@ -101,6 +114,58 @@ import TrackingCore
         }
     }
 
+    private static func numbers(_ body: String) -> [Int] {
+        body.matches(of: #/"payload":\{"n":(\d+)/#).compactMap { Int($0.1) }
+    }
+
+    /// One message that is refused is left out, and everything else is told, in order.
+    @Test func whatIsRefusedHoldsUpNothingElse() async throws {
+        let database = try self.folder.database()
+        let answer: @Sendable (String) -> HTTPResponse.Status = { body in
+            if body.utf8.count > 400_000 { return .contentTooLarge }
+            return Self.numbers(body).contains(37) ? .unprocessableContent : .ok
+        }
+        try await self.withReceiver(answering: answer) { receiver, port in
+            let webhook = try Webhook(url: "http://127.0.0.1:\(port)/hook", secret: self.secret)
+            try await Outbox(database).begin(webhook.reader)
+            try await self.add(120, of: 10_000, to: database)
+            let client = HTTPClient(configuration: .webhooks)
+            let metrics = PrometheusRegistry()
+            let sender = WebhookSender(
+                webhook, kinds: [.event], outbox: Outbox(database), client: client,
+                figures: GatewayFigures(metrics).webhook(webhook, 0)
+            ) { UnixTime(1_700_000_000) }
+            let sending = Task { await sender.run() }
+            var taken: [Int] = []
+            for await delivery in receiver.deliveries {
+                #expect(delivery.body.utf8.count <= Webhook.maximumBytes)
+                if answer(delivery.body) == .ok { taken += Self.numbers(delivery.body) }
+                if taken.last == 119 { break }
+            }
+            #expect(taken == Array(0..<37) + Array(38..<120))
+            sending.cancel()
+            await sending.value
+            let labels = #"{host="\#(webhook)",webhook="1"}"#
+            #expect(metrics.text().contains("godwit_gateway_webhook_refused_total\(labels) 1\n"), "\(metrics.text())")
+            try await client.shutdown()
+        }
+    }
+
+    @Test func aDeliveryIsHalvedDownToWhatIsRefused() {
+        var size = DeliverySize()
+        #expect(size.limit == 100)
+        #expect(size.answered(413, count: 5) == .halved && size.limit == 2)
+        #expect(size.answered(503, count: 2) == .again && size.failures == 1)
+        #expect(size.answered(nil, count: 2) == .again && size.failures == 2)
+        #expect(size.answered(400, count: 2) == .halved && size.limit == 1)
+        #expect(size.answered(422, count: 1) == .setAside && size.failures == 3)
+        // Where everything is refused, the waits grow.
+        #expect(size.answered(422, count: 1) == .setAside && size.failures == 4)
+        #expect(size.answered(204, count: 1) == .taken && size.failures == 0 && size.limit == 2)
+        for _ in 0..<10 { _ = size.answered(200, count: 2) }
+        #expect(size.limit == 100)
+    }
+
     @Test func goesOnWhereItWasAfterARestart() async throws {
         let database = try self.folder.database()
         let webhook = try Webhook(url: "http://127.0.0.1:1/hook", secret: self.secret)
@@ -121,6 +186,9 @@ import TrackingCore
     @Test func showsNothingThatIsSecret() throws {
         let webhook = try Webhook(url: "https://user:pass@example.org/hook/t0ken?key=1", secret: self.secret)
         #expect("\(webhook)" == "https://example.org")
+        for url in ["https://example.org?key=1", "https://example.org#key", "https://key@example.org?a=@b"] {
+            #expect("\(try Webhook(url: url, secret: self.secret))" == "https://example.org", "\(url)")
+        }
         #expect(throws: TrackingError.self) { try Webhook(url: "ftp://example.org", secret: self.secret) }
         #expect(throws: TrackingError.self) { try Webhook(url: "https://example.org", secret: "short") }
     }

@@ -294,6 +294,10 @@ struct StoreConformanceTests {
                 #expect(try await store.removeExpired(before: limit, of: [bus], except: []) == 400)
                 #expect(try await store.trackables(after: nil, limit: 10).map(\.id) == [bus, van])
                 #expect(try await store.trackables(after: bus, limit: 10).map(\.first) == [limit])
+                let ghost = try trackable("ghost")
+                #expect(
+                    try await store.summaries(of: [van, ghost, bus, van]) == store.trackables(after: nil, limit: 10))
+                #expect(try await store.summaries(of: []) == [])
             }
         }
     }

@@ -255,6 +255,36 @@ import TrackingCore
             ])
     }
 
+    @Test func whatWasLongAbsentMakesRoomForOthers() throws {
+        var talk = try SubscriberConversation {
+            $0.watchesAll = true
+            $0.isPresentOnlyWhileAsking = true
+            $0.maximumTrackables = 2
+        }
+        func hear(_ id: String, at time: Double, retained: Bool = false) -> [String] {
+            talk.hear(
+                id,
+                #"{"location":{"type":"Feature","geometry":{"type":"Point","coordinates":[0,0]},"properties":{"time":\#(time)}},"#
+                    + #""skippedLocations":[],"intermediateLocations":[],"type":"ACTUAL"}"#, retained: retained)
+        }
+        let (old, bus, van) = (try TrackableID("old"), try TrackableID("bus"), try TrackableID("van"))
+        _ = talk.connect(0)
+        _ = talk.granted()
+        _ = hear("old", at: 500, retained: true)
+        _ = hear("bus", at: 1000)
+        // Nothing was absent for a day: it is said, once a minute at the most.
+        #expect(hear("van", at: 1000) == ["bad message on tracking/van"])
+        #expect(hear("van", at: 1001) == [])
+        _ = talk.wait(.seconds(60))
+        #expect(hear("van", at: 1060) == ["bad message on tracking/van"])
+        _ = talk.wait(.seconds(36_000))
+        _ = hear("bus", at: 37_000)
+        #expect(Set(talk.machine.trackables) == [old, bus])
+        _ = talk.wait(.seconds(51_000))
+        #expect(hear("van", at: 88_000).last?.hasPrefix("van at ") == true)
+        #expect(Set(talk.machine.trackables) == [bus, van])
+    }
+
     // MARK: - Trips and events
 
     @Test func aLateJoinerGetsTheTripUnderWayAtOnceAndEachVersionOnce() throws {

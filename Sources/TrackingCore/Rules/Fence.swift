@@ -7,7 +7,7 @@ public struct Fence: Hashable, Sendable {
         /// Everything within `radius` metres of `center`.
         case circle(center: Coordinate, radius: Meters)
         /// Areas, each an outer ring and the rings of its holes, as GeoJSON has them (RFC 7946, 3.1.6); the edges are straight in
-        /// latitude and longitude.
+        /// latitude and longitude, and go the shorter way round.
         case polygons([[[Coordinate]]])
     }
 
@@ -22,7 +22,7 @@ public struct Fence: Hashable, Sendable {
     /// Makes a fence.
     ///
     /// - Throws: `invalidConfiguration` that says which range was left: a radius of 10 m to 100 km, rings of at least four
-    ///   places whose last is the first, at most ``maximumCorners`` of them.
+    ///   places whose last is the first, of less than 180 degrees of longitude, at most ``maximumCorners`` of them.
     public init(name: String, shape: Shape) throws(TrackingError) {
         guard (1...64).contains(name.utf8.count) else {
             throw TrackingError(
@@ -47,9 +47,34 @@ public struct Fence: Hashable, Sendable {
                 return "each ring has at least four places, and its last is its first"
             }
             let corners = rings.reduce(0) { $0 + $1.count }
-            return corners <= Self.maximumCorners
-                ? nil : "it has \(corners) corners, and at most \(Self.maximumCorners) are taken"
+            guard corners <= Self.maximumCorners else {
+                return "it has \(corners) corners, and at most \(Self.maximumCorners) are taken"
+            }
+            return areas.enumerated().lazy.compactMap { Self.problem(area: $0 + 1, $1) }.first
         }
+    }
+
+    /// What is wrong with an area that reaches too far round the earth: which side of its edges is inside could not be told.
+    private static func problem(area: Int, _ rings: [[Coordinate]]) -> String? {
+        for (index, ring) in rings.enumerated() {
+            let name = "ring \(index + 1) of area \(area)"
+            let cut = "cut it into polygons of less than 180 degrees of longitude each"
+            var longitude = 0.0
+            var reached = 0.0...0.0
+            for (from, to) in zip(ring, ring.dropFirst()) {
+                let edge = (to.longitude - from.longitude).turned
+                guard abs(edge) < 180 else {
+                    return
+                        "\(name) has an edge from longitude \(from.longitude) to \(to.longitude), half round the earth: \(cut)"
+                }
+                longitude += edge
+                reached = min(reached.lowerBound, longitude)...max(reached.upperBound, longitude)
+            }
+            guard abs(longitude) < 1 else { return "\(name) goes round a pole: \(cut), which end at the pole" }
+            let span = reached.upperBound - reached.lowerBound
+            guard span < 180 else { return "\(name) spans \(span) degrees of longitude: \(cut)" }
+        }
+        return nil
     }
 
     /// Whether it covers a place.

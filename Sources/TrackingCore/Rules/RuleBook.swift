@@ -48,9 +48,21 @@ public struct RuleBook: Sendable {
     /// What has a place in ``deadlines``: one that moves away is looked at again when the former one comes.
     private var expected: Set<Key> = []
 
-    private struct Key: Hashable {
-        var trackable: TrackableID
-        var rule: String
+    /// What is not to be kept any more.
+    private var dropped: Set<Key> = []
+
+    /// One rule for one trackable.
+    public struct Key: Hashable, Sendable {
+        /// Of which trackable.
+        public var trackable: TrackableID
+        /// Which rule, by name.
+        public var rule: String
+
+        /// Makes it.
+        public init(trackable: TrackableID, rule: String) {
+            self.trackable = trackable
+            self.rule = rule
+        }
     }
 
     private struct Deadline: Comparable {
@@ -59,8 +71,11 @@ public struct RuleBook: Sendable {
         static func < (left: Self, right: Self) -> Bool { left.time < right.time }
     }
 
+    /// Since when nobody listens; `nil` while somebody does.
+    private var deafSince: UnixTime?
+
     /// Starts with these rules, of which the later of two of one name counts, and with what was kept of them. Nobody was
-    /// silent while nobody listened: that time counts from `now`.
+    /// silent, and nobody was seen to stay, while nobody listened: that time counts from `now`.
     public init(_ rules: [Rule], kept: [Entry] = [], now: UnixTime) {
         self.rules = []
         self.replace(rules)
@@ -69,20 +84,25 @@ public struct RuleBook: Sendable {
                 continue
             }
             var state = entry.state
-            if case .silent = rule.condition, !state.isTold {
-                state = RuleState(holds: false, since: now, isTold: false)
-            }
+            // How long it was is not known: since what was kept at the longest.
+            state.passedOver(rule.condition, from: state.since ?? now, to: now)
             self.states[entry.trackable, default: [:]][entry.rule] = state
             self.expect(rule, state, of: entry.trackable)
         }
     }
 
-    /// Other rules from now on. A rule that is not as it was begins anew.
+    /// Other rules from now on. A rule that watches for something else begins anew, and so does one for a trackable that it
+    /// was not for meanwhile; all others go on.
     public mutating func replace(_ rules: [Rule]) {
         let former = Dictionary(self.rules.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
         let latter = Dictionary(rules.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
         for (id, states) in self.states {
-            self.states[id] = states.filter { former[$0.key] == latter[$0.key] }
+            self.states[id] = states.filter { name, _ in
+                let isKept =
+                    former[name]?.condition == latter[name]?.condition && latter[name]?.isFor(id) == true
+                if !isKept { self.dropped.insert(Key(trackable: id, rule: name)) }
+                return isKept
+            }
         }
         self.rules = latter.values.sorted { $0.name < $1.name }
         self.deadlines = MinHeap()
@@ -93,7 +113,7 @@ public struct RuleBook: Sendable {
     }
 
     /// When `timerFired` is to be called; `nil` when never.
-    public var nextDeadline: UnixTime? { self.deadlines.min?.time }
+    public var nextDeadline: UnixTime? { self.deafSince == nil ? self.deadlines.min?.time : nil }
 
     /// What is to be kept, of the trackables that something changed of since the last call.
     public mutating func takeChanges() -> [Entry] {
@@ -103,11 +123,38 @@ public struct RuleBook: Sendable {
         }
     }
 
+    /// What is not to be kept any more, since the last call.
+    public mutating func takeDropped() -> Set<Key> {
+        defer { self.dropped = [] }
+        return self.dropped.filter { self.states[$0.trackable]?[$0.rule] == nil }
+    }
+
+    /// Nothing can be heard from now on: no deadline comes until ``listening(now:)``.
+    public mutating func deaf(now: UnixTime) { self.deafSince = self.deafSince ?? now }
+
+    /// Everything is heard again. Silence counts from now, and of staying the time that nobody listened is left out.
+    public mutating func listening(now: UnixTime) {
+        guard let start = self.deafSince.take() else { return }
+        for id in self.states.keys {
+            for rule in self.rules {
+                self.states[id]?[rule.name]?.passedOver(rule.condition, from: start, to: now)
+            }
+        }
+    }
+
+    /// Something came of a trackable, however late: it is not silent.
+    public mutating func heard(_ id: TrackableID, now: UnixTime) {
+        _ = self.examine(id, at: now) { state, rule in
+            if case .silent = rule.condition { state.heard(at: now) }
+            return false
+        }
+    }
+
     /// A position was heard of.
     public mutating func moved(_ id: TrackableID, _ fix: Location, now: UnixTime) -> [Finding] {
         guard fix.source != .predicted, !self.isLate(fix, of: id, now: now) else { return [] }
         self.last[id] = fix
-        return self.examine(id, at: fix.time) { state, rule in state.moved(rule.condition, fix) }
+        return self.examine(id, at: fix.time) { state, rule in state.moved(rule.condition, fix, at: now) }
     }
 
     /// A publisher said whether its trackable is near its destination.
@@ -119,6 +166,7 @@ public struct RuleBook: Sendable {
 
     /// The next deadline came.
     public mutating func timerFired(now: UnixTime) -> [Finding] {
+        guard self.deafSince == nil else { return [] }
         var findings: [Finding] = []
         while let deadline = self.deadlines.min, deadline.time <= now {
             _ = self.deadlines.popMin()

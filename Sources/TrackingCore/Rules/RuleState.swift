@@ -20,10 +20,10 @@ public struct RuleState: Hashable, Sendable {
         self.isTold = isTold
     }
 
-    /// A fix that is newer than the last.
+    /// A fix that is newer than the last came at `now`.
     ///
     /// - Returns: Whether it is to be told now.
-    mutating func moved(_ condition: Rule.Condition, _ fix: Location) -> Bool {
+    mutating func moved(_ condition: Rule.Condition, _ fix: Location, at now: UnixTime) -> Bool {
         switch condition {
         case .enter(let fence):
             return self.seen(self.isInside(fence, fix), fix.time) == true
@@ -33,7 +33,7 @@ public struct RuleState: Hashable, Sendable {
             _ = self.seen(self.isInside(fence, fix), fix.time)
             return self.lasted(time, at: fix.time)
         case .silent:
-            self = RuleState(holds: false, since: fix.time, isTold: false)
+            self.heard(at: now)
             return false
         case .speed(let limit):
             guard let speed = fix.speed else { return false }
@@ -49,6 +49,19 @@ public struct RuleState: Hashable, Sendable {
             return self.seen(isLow, fix.time) == true || (isFirst && isLow)
         case .arrived:
             return false
+        }
+    }
+
+    /// Something came of a trackable, however late: it is not silent.
+    mutating func heard(at now: UnixTime) { self = RuleState(holds: false, since: now, isTold: false) }
+
+    /// Nobody listened from `start` to `end`: nobody was silent then, and nobody was seen to stay.
+    mutating func passedOver(_ condition: Rule.Condition, from start: UnixTime, to end: UnixTime) {
+        guard !self.isTold, let since = self.since else { return }
+        switch condition {
+        case .silent: self.since = end
+        case .dwell: self.since = since.advanced(by: max(.zero, end.since(max(start, since))))
+        case .enter, .leave, .arrived, .speed, .lowBattery: break
         }
     }
 

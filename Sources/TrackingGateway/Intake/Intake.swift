@@ -13,6 +13,8 @@ public import TrackingPublisher
 public final class Intake: Service {
     private let running: @Sendable () async throws -> Void
     private let taking: @Sendable ([RecordDraft], TrackableID, Duration) async throws(TrackingError) -> [RecordName]
+    private let connections: AsyncStream<Disconnection?>
+    private let connection = Mutex(false)
     private let logger: Logger
     /// How many records are being taken.
     private let underWay = Mutex(0)
@@ -37,6 +39,7 @@ public final class Intake: Service {
         let publisher = AssetPublisher(
             configuration: configuration, transport: transport, spool: spool, logger: logger)
         publisher.drain()
+        self.connections = publisher.connectionChanges
         self.running = { try await publisher.run() }
         self.taking = { (drafts, id, limit) async throws(TrackingError) in
             try await publisher.take(drafts, for: id, within: limit)
@@ -50,13 +53,22 @@ public final class Intake: Service {
     /// - Throws: `takenOver` when another program uses the client id; `spoolFailed` when the log cannot be opened.
     public func run() async throws {
         do {
-            try await self.running()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for await change in self.connections { self.connection.withLock { $0 = change == nil } }
+                }
+                try await self.running()
+                group.cancelAll()
+            }
         } catch {
             // Whoever was refused at the end comes again; what is in the log goes out the next time.
             guard Task.isShuttingDownGracefully || Task.isCancelled else { throw error }
             self.logger.warning("not everything went out", metadata: ["reason": "\(error)"])
         }
     }
+
+    /// Whether it is connected to the broker.
+    public var isConnected: Bool { self.connection.withLock { $0 } }
 
     /// Takes records of one trackable, and returns when they are safe: see ``AssetPublisher/take(_:for:within:)``.
     ///

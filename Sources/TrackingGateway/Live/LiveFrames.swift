@@ -1,15 +1,15 @@
 import NIOCore
 import TrackingCore
-import TrackingSubscriber
+import TrackingStore
 
 /// The bytes of one stream, from its first to its last: what it begins with, what the history has of a gap, and then what the
 /// hub tells. For one task.
 struct LiveFrames: AsyncSequence, Sendable {
     let stream: LiveStream
     let opening: LiveHubState.Opening
-    /// The trackables to look up in the history.
-    let trackables: Set<TrackableID>
-    let recorded: RecordedPoints?
+    let history: (any HistoryStore)?
+    /// Returns once the hub hears everything: whether that was in time.
+    let settled: @Sendable () async -> Bool
 
     func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 
@@ -39,8 +39,7 @@ struct LiveFrames: AsyncSequence, Sendable {
             self.opening = frames.opening
             self.gapReader = { since in
                 GapReader(
-                    since: since, selection: frames.stream.selection, trackables: frames.trackables,
-                    recorded: frames.recorded)
+                    since: since, selection: frames.stream.selection, history: frames.history, settled: frames.settled)
             }
         }
 
@@ -108,61 +107,5 @@ struct LiveFrames: AsyncSequence, Sendable {
             }
             return buffer
         }
-    }
-}
-
-/// Reads what was recorded since a stream broke off: late positions without ids, so that what breaks off here begins again; and
-/// `reset` where that is not everything.
-struct GapReader {
-    /// The most recorded points that a stream is told.
-    private static let maximumPoints = 10_000
-    /// Points may have become known so much later than others of a later time.
-    private static let disorder = Duration.seconds(60)
-
-    private let from: UnixTime
-    private let selection: LiveSelection
-    private let recorded: RecordedPoints?
-    private var unread: ArraySlice<TrackableID>
-    private var after: PointName?
-    private var left = GapReader.maximumPoints
-    private var isOver = false
-
-    init(since: UnixTime, selection: LiveSelection, trackables: Set<TrackableID>, recorded: RecordedPoints?) {
-        let begin = since.advanced(by: .zero - Self.disorder)
-        self.from = max(begin, selection.span?.lowerBound ?? begin)
-        self.selection = selection
-        self.recorded = recorded
-        self.unread = trackables.filter { selection.reads.contains($0) }[...]
-    }
-
-    /// The next page; `nil` at the end.
-    mutating func next() async -> ByteBuffer? {
-        guard !self.isOver else { return nil }
-        guard let recorded = self.recorded else { return self.giveUp() }
-        while let id = self.unread.first {
-            guard let page = try? await recorded(id, self.from, self.after) else { return self.giveUp() }
-            self.left -= page.points.count
-            guard self.left >= 0 else { return self.giveUp() }
-            self.after = page.next
-            if page.next == nil { self.unread = self.unread.dropFirst() }
-            if let frame = self.frame(page.points, of: id) { return frame }
-        }
-        return nil
-    }
-
-    private mutating func giveUp() -> ByteBuffer {
-        self.isOver = true
-        return LiveFrame.stream("reset", [:])
-    }
-
-    private func frame(_ points: [Location], of id: TrackableID) -> ByteBuffer? {
-        var buffer = ByteBuffer()
-        for point in points where self.selection.wants(point) {
-            let late = ReceivedUpdate(
-                update: LocationUpdate(location: self.selection.shown(point)), skipped: [], isLate: true,
-                isRetained: false)
-            if let frame = LiveFrame.position(late, of: id, as: nil) { buffer.writeImmutableBuffer(frame) }
-        }
-        return buffer.readableBytes > 0 ? buffer : nil
     }
 }

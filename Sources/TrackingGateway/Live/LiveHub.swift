@@ -27,6 +27,8 @@ package final class LiveHub: Service {
     private let shared: Mutex<Shared>
     private let events: AsyncStream<SubscriberEvent>
     private let request: @Sendable (TrackableID, Resolution?) -> Void
+    private let isSettled: @Sendable () -> Bool
+    private let overfull: @Sendable () -> Void
     private let logger: Logger
     private let clock = DeviceClock()
 
@@ -34,20 +36,29 @@ package final class LiveHub: Service {
     ///
     /// - Parameters:
     ///   - events: What the subscriber tells.
+    ///   - isSettled: Whether the subscriber hears everything that happens.
+    ///   - overfull: Told when trackables are left alone because too many are watched.
     ///   - request: Has the subscriber ask for a resolution, or for none any more.
     package init(
         events: AsyncStream<SubscriberEvent>, logger: Logger = Logger(label: "godwit.live"),
+        isSettled: @escaping @Sendable () -> Bool = { true }, overfull: @escaping @Sendable () -> Void = {},
         request: @escaping @Sendable (TrackableID, Resolution?) -> Void
     ) {
         self.shared = Mutex(Shared(state: LiveHubState(epoch: .random(in: .min ... .max))))
         self.events = events
+        self.isSettled = isSettled
+        self.overfull = overfull
         self.request = request
         self.logger = logger
     }
 
     /// Makes the hub of a subscriber, which is run elsewhere.
-    package convenience init<Transport: MessageTransport>(_ subscriber: AssetSubscriber<Transport>) {
-        self.init(events: subscriber.events) { subscriber.request($1, for: $0) }
+    package convenience init<Transport: MessageTransport>(
+        _ subscriber: AssetSubscriber<Transport>, overfull: @escaping @Sendable () -> Void = {}
+    ) {
+        self.init(
+            events: subscriber.events, isSettled: { subscriber.isSettled }, overfull: overfull
+        ) { subscriber.request($1, for: $0) }
     }
 
     /// Runs until the subscriber ends, a graceful shutdown, or cancellation; every stream ends then.
@@ -108,8 +119,31 @@ package final class LiveHub: Service {
         }
     }
 
-    /// What was heard of so far.
-    package var trackables: Set<TrackableID> { self.shared.withLock { $0.state.trackables } }
+    /// The longest that ``settled()`` waits.
+    private static let patience = Duration.seconds(10)
+
+    /// Returns once everything that happens is heard, and what a recorder is told at that moment is stored.
+    ///
+    /// - Returns: Whether that was within ten seconds.
+    package func settled() async -> Bool {
+        let deadline = self.clock.moment.now.advanced(by: Self.patience)
+        guard !self.isSettled() else { return true }
+        while !self.isSettled() {
+            guard self.clock.moment.now < deadline, (try? await Task.sleep(for: .milliseconds(50))) != nil else {
+                return false
+            }
+        }
+        return (try? await Task.sleep(for: Self.recorderLag)) != nil
+    }
+
+    /// A recorder has stored what it is told so long after that.
+    private static let recorderLag = Duration.seconds(1)
+
+    /// How many trackables something was heard of so far.
+    package var trackableCount: Int { self.shared.withLock { $0.state.trackables.count } }
+
+    /// How many streams are open.
+    package var streamCount: Int { self.shared.withLock { $0.streams.count } }
 
     /// What is known now, for the API.
     package var liveState: LiveState {
@@ -163,6 +197,7 @@ package final class LiveHub: Service {
     /// Told under the lock, so that a stream hears everything after its opening, in order, and no heartbeat overtakes it.
     private func happened(_ event: SubscriberEvent) {
         let wall = self.clock.moment.wall
+        if case .badMessage(_, let error) = event, error.code == .overloaded { self.overfull() }
         self.shared.withLock { shared in
             guard let update = shared.state.happened(event, at: wall) else { return }
             for stream in shared.open.values where stream.selection.wants(update) { stream.tell(update) }

@@ -3,20 +3,20 @@ package import Hummingbird
 import NIOCore
 import ServiceLifecycle
 import TrackingCore
-package import TrackingSubscriber
+package import TrackingStore
 
 /// The live stream, and what its readers ask of publishers:
 /// `GET /api/v1/live`, `POST` and `DELETE /api/v1/trackables/{id}/resolution`.
 package struct LiveRoutes: Sendable {
     private let hub: LiveHub
-    private let recorded: RecordedPoints?
+    private let history: (any HistoryStore)?
 
     /// Makes the routes.
     ///
-    /// - Parameter recorded: Reads the history, for streams that broke off for longer than the hub remembers.
-    package init(hub: LiveHub, recorded: RecordedPoints? = nil) {
+    /// - Parameter history: For streams that broke off for longer than the hub remembers; `nil` for none.
+    package init(hub: LiveHub, history: (any HistoryStore)? = nil) {
         self.hub = hub
-        self.recorded = recorded
+        self.history = history
     }
 
     /// Adds them.
@@ -67,9 +67,7 @@ package struct LiveRoutes: Sendable {
     }
 
     private func frames(_ stream: LiveStream, _ opening: LiveHubState.Opening) -> LiveFrames {
-        LiveFrames(
-            stream: stream, opening: opening, trackables: stream.selection.named ?? self.hub.trackables,
-            recorded: self.recorded)
+        LiveFrames(stream: stream, opening: opening, history: self.history, settled: self.hub.settled)
     }
 
     private static let headers: HTTPFields = [

@@ -2,7 +2,7 @@
 
 import { Fleet } from "./fleet.js";
 import { History } from "./history.js";
-import { Canvas, Grid, drawAccuracy, drawLine, drawMarker, palette } from "./layers.js";
+import { Canvas, Grid, beside, drawAccuracy, drawLine, drawMarker, nearTo, palette } from "./layers.js";
 import { List } from "./list.js";
 import { Live, worth } from "./live.js";
 import { showPanel } from "./panel.js";
@@ -69,7 +69,7 @@ function paint(context, view) {
     const isChosen = trackable.id === chosen;
     if (isChosen && isFollowing) keepInMiddle(frame);
     if (isClustered && !isChosen) continue;
-    const [x, y] = [view.x(frame.lng), view.y(frame.lat)];
+    const [x, y] = [view.near(frame.lng), view.y(frame.lat)];
     if (x < -60 || y < -60 || x > view.width + 60 || y > view.height + 60) continue;
     places.push({ trackable, frame, x, y, isChosen });
   }
@@ -99,7 +99,7 @@ function dots(context, view, trail, colour) {
   context.fillStyle = colour;
   for (const point of trail) {
     context.beginPath();
-    context.arc(view.x(point.lng), view.y(point.lat), 2, 0, 2 * Math.PI);
+    context.arc(view.near(point.lng), view.y(point.lat), 2, 0, 2 * Math.PI);
     context.fill();
   }
 }
@@ -108,10 +108,13 @@ function dots(context, view, trail, colour) {
 let frames = 0;
 Object.defineProperty(window, "godwitFrames", { get: () => frames });
 
+/** The same place in the copy of the world that is nearest to the middle of the map. */
+const near = (place) => ({ lat: place.lat, lng: nearTo(place.lng, map.getCenter().lng) });
+
 function keepInMiddle(place) {
   const middle = map.getSize().divideBy(2);
-  const there = map.latLngToContainerPoint(place);
-  if (middle.distanceTo(there) > 2) map.panTo(place, { animate: false });
+  const there = map.latLngToContainerPoint(near(place));
+  if (middle.distanceTo(there) > 2) map.panTo(near(place), { animate: false });
 }
 
 function nearest(point) {
@@ -120,7 +123,7 @@ function nearest(point) {
   for (const trackable of fleet.byId.values()) {
     const frame = trackable.animator.frame(moment);
     if (!frame) continue;
-    const away = map.latLngToContainerPoint(frame).distanceTo(point);
+    const away = map.latLngToContainerPoint(near(frame)).distanceTo(point);
     if (away < bestDistance) { best = trackable; bestDistance = away; }
   }
   return best;
@@ -129,7 +132,7 @@ function nearest(point) {
 function fit(places) {
   if (places.length === 0) return;
   const panel = element("panel").hidden || innerWidth <= 700 ? 0 : 360;
-  map.fitBounds(L.latLngBounds(places.map((place) => [place.lat, place.lng])),
+  map.fitBounds(L.latLngBounds(beside(places)),
     { maxZoom: 16, paddingTopLeft: [50, 50], paddingBottomRight: [50 + panel, 50], animate: false });
 }
 
@@ -140,7 +143,7 @@ function cluster() {
   if (!clusters) return;
   if (!areClustered()) { if (map.hasLayer(clusters)) clusters.remove(); return; }
   clusters.clearLayers();
-  clusters.addLayers(fleet.placed.map((trackable) => L.circleMarker(trackable.place,
+  clusters.addLayers(fleet.placed.map((trackable) => L.circleMarker(near(trackable.place),
     { radius: 6, weight: 2, color: colours.halo, fillColor: colours.state[trackable.state], fillOpacity: 1 })
     .on("click", () => choose(trackable.id))));
   if (!map.hasLayer(clusters)) clusters.addTo(map);
@@ -156,12 +159,12 @@ function choose(id, isTwice = false) {
   const trackable = fleet.byId.get(id);
   if (!trackable) { askSoon(); return; }
   showPanel(trackable, live.requests.of(id), now());
-  if (trackable.place && !map.getBounds().contains(trackable.place)) map.panTo(trackable.place);
+  if (trackable.place && !map.getBounds().contains(near(trackable.place))) map.panTo(near(trackable.place));
   if (isTwice) zoomTo(trackable);
   askSoon();
 }
 
-function zoomTo(trackable) { if (trackable?.place) map.setView(trackable.place, Math.max(16, map.getZoom())); }
+function zoomTo(trackable) { if (trackable?.place) map.setView(near(trackable.place), Math.max(16, map.getZoom())); }
 
 function follow(isOn) {
   isFollowing = isOn && chosen !== undefined;
@@ -187,7 +190,7 @@ function askNow() {
   if (!live || document.hidden) return;
   const bounds = map.getBounds();
   const middle = map.getCenter();
-  const inView = fleet.placed.filter((trackable) => trackable.id === chosen || bounds.contains(trackable.place));
+  const inView = fleet.placed.filter((trackable) => trackable.id === chosen || bounds.contains(near(trackable.place)));
   const away = (trackable) => trackable.id === chosen ? -1 : middle.distanceTo(trackable.place);
   inView.sort((a, b) => away(a) - away(b));
   live.requests.want(new Map(inView.slice(0, MAXIMUM_ASKED).map((trackable) =>

@@ -179,7 +179,7 @@ export class History {
     drawLine(context, view, this.points, colours.halo, 6, 0.7);
     drawLine(context, view, this.points, (i) => colour(this.points[i].speed / this.top), 3.5);
     const point = this.at(this.time);
-    drawMarker(context, view.x(point.lng), view.y(point.lat),
+    drawMarker(context, view.near(point.lng), view.y(point.lat),
       { colour: colour(point.speed / this.top), bearing: point.bearing, isMoving: true, isChosen: true, label: text.timeOfDay(this.time) }, colours);
   }
 }

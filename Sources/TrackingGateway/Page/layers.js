@@ -101,16 +101,33 @@ export const Canvas = L.Layer.extend({
   },
 });
 
-/** Where places are on the screen, without making an object for each of thousands. */
+/** A longitude in the copy of the world in which it is nearest to another one. */
+export const nearTo = (lng, other) => lng + 360 * Math.round((other - lng) / 360);
+
+/** Places beside each other, whatever is between them: their longitudes, made to go on where the widest gap ends. */
+export function beside(places) {
+  const lngs = places.map((place) => place.lng).sort((a, b) => a - b);
+  let [west, widest] = [lngs[0], lngs[0] + 360 - lngs[lngs.length - 1]];
+  for (let i = 1; i < lngs.length; i += 1) {
+    const gap = lngs[i] - lngs[i - 1];
+    if (gap > widest) [west, widest] = [lngs[i], gap];
+  }
+  return places.map((place) => [place.lat, place.lng < west ? place.lng + 360 : place.lng]);
+}
+
+/** Where places are on the screen; `near` finds the copy of the world that is nearest to the middle. Without making an object
+ * for each of thousands. */
 export function view(map) {
   const zoom = map.getZoom();
   const scale = 256 * 2 ** zoom;
   const size = map.getSize();
   const origin = map.getPixelBounds().min;
-  const metresPerPixel = 40075016.686 * Math.cos(map.getCenter().lat * Math.PI / 180) / scale;
+  const middle = map.getCenter();
+  const metresPerPixel = 40075016.686 * Math.cos(middle.lat * Math.PI / 180) / scale;
+  const x = (lng) => (lng + 180) / 360 * scale - origin.x;
   return {
-    zoom, width: size.x, height: size.y, metresPerPixel,
-    x: (lng) => (lng + 180) / 360 * scale - origin.x,
+    zoom, width: size.x, height: size.y, metresPerPixel, middle: middle.lng, x,
+    near: (lng) => x(nearTo(lng, middle.lng)),
     y: (lat) => {
       const sine = Math.sin(Math.max(-85.0511, Math.min(85.0511, lat)) * Math.PI / 180);
       return (0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI)) * scale - origin.y;
@@ -199,22 +216,30 @@ export function drawAccuracy(context, x, y, metres, view, colour) {
   context.globalAlpha = 1;
 }
 
-/** A line through places {lat, lng}; `colour` may be a function of the index of a step. */
+/**
+ * A line through places {lat, lng}; `colour` may be a function of the index of a step. Its end is in the copy of the world that
+ * is nearest to the middle, and each step goes the shorter way, across the antimeridian too.
+ */
 export function drawLine(context, view, places, colour, width, alpha = 1) {
+  if (places.length === 0) return;
   context.globalAlpha = alpha;
   context.lineWidth = width;
   context.lineCap = context.lineJoin = "round";
   const isPlain = typeof colour !== "function";
   if (isPlain) { context.strokeStyle = colour; context.beginPath(); }
-  for (let i = 0; i < places.length; i += 1) {
-    const [x, y] = [view.x(places[i].lng), view.y(places[i].lat)];
-    if (isPlain) { if (i === 0) context.moveTo(x, y); else context.lineTo(x, y); continue; }
-    if (i === 0) continue;
-    context.strokeStyle = colour(i);
-    context.beginPath();
-    context.moveTo(view.x(places[i - 1].lng), view.y(places[i - 1].lat));
-    context.lineTo(x, y);
-    context.stroke();
+  let lng = view.middle; let before;
+  for (let i = places.length - 1; i >= 0; i -= 1) {
+    lng = nearTo(places[i].lng, lng);
+    const [x, y] = [view.x(lng), view.y(places[i].lat)];
+    if (isPlain) { if (before) context.lineTo(x, y); else context.moveTo(x, y); }
+    else if (before) {
+      context.strokeStyle = colour(i + 1);
+      context.beginPath();
+      context.moveTo(x, y);
+      context.lineTo(...before);
+      context.stroke();
+    }
+    before = [x, y];
   }
   if (isPlain) context.stroke();
   context.globalAlpha = 1;

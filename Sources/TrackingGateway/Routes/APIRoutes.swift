@@ -98,12 +98,8 @@ package struct APIRoutes: Sendable {
         guard case .only(let ids) = caller.reads else {
             return try await history.trackables(after: after, limit: limit)
         }
-        var found: [TrackableSummary] = []
-        for id in ids.sorted(by: { $0.rawValue < $1.rawValue }) where after.map({ $0.rawValue < id.rawValue }) ?? true {
-            guard found.count < limit else { break }
-            if let summary = try await history.summary(of: id) { found.append(summary) }
-        }
-        return found
+        let next = ids.filter { id in after.map { $0.rawValue < id.rawValue } ?? true }
+        return Array(try await history.summaries(of: Array(next)).prefix(limit))
     }
 
     private static func members(
@@ -122,7 +118,7 @@ package struct APIRoutes: Sendable {
         let id = try context.readableTrackable()
         let caller = try context.requireCaller()
         let known = self.live.known(id)
-        let summary = caller.span == nil ? try await self.history?.summary(of: id) : nil
+        let summary = caller.span == nil ? try await self.history?.summaries(of: [id]).first : nil
         guard known != nil || summary != nil else { throw Problem(.notFound, "Nothing is known of this trackable.") }
         let label = try await self.names.labels(of: [id])[id]
         var members = Self.members(of: summary ?? TrackableSummary(id: id), called: label, for: caller)
@@ -134,16 +130,5 @@ package struct APIRoutes: Sendable {
             members["position"] = try? JSONValue(json: place.feature)
         }
         return .json(.object(members))
-    }
-}
-
-extension HistoryStore {
-    /// What something is stored of a trackable in few words; `nil` where nothing is.
-    fileprivate func summary(of id: TrackableID) async throws(TrackingError) -> TrackableSummary? {
-        guard let report = try await self.verify(id) else { return nil }
-        let last = try await self.lastPositions(of: [id]).first
-        let first = try await self.points(PointQuery(id), after: nil, limit: 1).points.first
-        return TrackableSummary(
-            id: id, first: first?.location.time, last: last?.location.time, streams: report.streams.count)
     }
 }

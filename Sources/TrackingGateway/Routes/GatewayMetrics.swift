@@ -1,8 +1,29 @@
-/// What the figures of a gateway mean.
+/// The figures of a gateway, and what they mean.
 package enum GatewayMetrics {
+    static let streams = "godwit_gateway_live_streams"
+    static let connected = "godwit_gateway_connected"
+    static let trackables = "godwit_gateway_trackables"
+    static let overfull = "godwit_gateway_overfull_total"
+    static let ruleEvents = "godwit_gateway_rule_events_total"
+    static let taken = "godwit_gateway_intake_taken_total"
+    static let refused = "godwit_gateway_intake_refused_total"
+    static let webhookBacklog = "godwit_gateway_webhook_backlog"
+    static let webhookFailures = "godwit_gateway_webhook_failures_total"
+    static let webhookRefused = "godwit_gateway_webhook_refused_total"
+
     /// By name, for `# HELP`.
     package static let helps = [
         "godwit_http_requests_total": "Requests that were answered, by the route's pattern, method and status.",
         "godwit_http_request_seconds": "How long it took until an answer began, by the route's pattern.",
+        Self.streams: "Live streams that are open.",
+        Self.connected: "1 while the connection stands that watches, or the one that publishes what comes in.",
+        Self.trackables: "Trackables that something was heard of.",
+        Self.overfull: "Minutes in which trackables were left alone because too many are watched.",
+        Self.ruleEvents: "Events of rules that were told on their topics.",
+        Self.taken: "Records that came by HTTP and are safe.",
+        Self.refused: "Records that came by HTTP and were not taken: their sender keeps them.",
+        Self.webhookBacklog: "Messages that a webhook was not told yet.",
+        Self.webhookFailures: "Deliveries that a webhook did not take, and that go again.",
+        Self.webhookRefused: "Messages that a webhook refused for what they are; they are left out.",
     ]
 }

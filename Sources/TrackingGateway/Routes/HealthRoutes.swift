@@ -20,18 +20,27 @@ package struct HealthRoutes: Sendable {
 
     private let checks: [Check]
     private let metrics: PrometheusRegistry
+    private let lookUp: @Sendable () async -> Void
 
     /// Makes the routes.
-    package init(checks: [Check], metrics: PrometheusRegistry) {
+    ///
+    /// - Parameter lookUp: Sets the figures that stand for what is now, each time that somebody asks.
+    package init(
+        checks: [Check], metrics: PrometheusRegistry, lookUp: @escaping @Sendable () async -> Void = {}
+    ) {
         self.checks = checks
         self.metrics = metrics
+        self.lookUp = lookUp
     }
 
     /// Adds `/healthz`, `/readyz` and `/metrics`.
     package func add<Context: RequestContext>(to router: Router<Context>) {
         router.get("healthz") { _, _ in Self.text("ok\n", "text/plain; charset=utf-8") }
         router.get("readyz") { _, _ in await self.readiness() }
-        router.get("metrics") { _, _ in Self.text(self.metrics.text(), "text/plain; version=0.0.4; charset=utf-8") }
+        router.get("metrics") { _, _ in
+            await self.lookUp()
+            return Self.text(self.metrics.text(), "text/plain; version=0.0.4; charset=utf-8")
+        }
     }
 
     private func readiness() async -> Response {

@@ -84,11 +84,26 @@ package struct Outbox: Sendable {
         }
     }
 
-    /// A reader has told everything up to a place.
+    /// A reader has told everything up to a place. Nothing is written where it was that far before.
     package func told(_ reader: String, through place: Int64) async throws(TrackingError) {
+        let former = try await self.database.read { db in
+            try Int64.fetchOne(db, sql: "SELECT place FROM outboxReader WHERE name = ?", arguments: [reader])
+        }
+        guard let former, former < place else { return }
         try await self.database.write { db in
             try db.execute(
                 sql: "UPDATE outboxReader SET place = max(place, ?) WHERE name = ?", arguments: [place, reader])
+        }
+    }
+
+    /// About how many messages a reader has not come to yet: those of kinds that it does not tell are among them.
+    package func backlog(_ reader: String) async throws(TrackingError) -> Int64 {
+        try await self.database.read { db in
+            let place = try Int64.fetchOne(
+                db, sql: "SELECT place FROM outboxReader WHERE name = ?", arguments: [reader])
+            let last = try Int64.fetchOne(db, sql: "SELECT max(place) FROM outbox")
+            guard let place, let last else { return 0 }
+            return max(0, last - place)
         }
     }
 

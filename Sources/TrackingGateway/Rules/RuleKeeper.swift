@@ -1,4 +1,3 @@
-import GRDB
 package import Logging
 import ServiceLifecycle
 import Synchronization
@@ -12,14 +11,20 @@ package final class RuleKeeper: Service {
     package struct Configuration: Sendable {
         /// What is put into the outbox of what is heard; the rules' events always are.
         package var kinds: Set<Outbox.Kind> = []
+        /// Who else reads the outbox; the place of anybody else is forgotten.
+        package var readers: [String] = []
         /// The clock.
         package var now: @Sendable () -> UnixTime
         /// Draws random names.
         package var seed: UInt64
 
         /// Makes a configuration.
-        package init(kinds: Set<Outbox.Kind> = [], seed: UInt64, now: @escaping @Sendable () -> UnixTime) {
+        package init(
+            kinds: Set<Outbox.Kind> = [], readers: [String] = [], seed: UInt64,
+            now: @escaping @Sendable () -> UnixTime
+        ) {
             self.kinds = kinds
+            self.readers = readers
             self.seed = seed
             self.now = now
         }
@@ -41,6 +46,7 @@ package final class RuleKeeper: Service {
     private struct Desk {
         var book: RuleBook
         var numbers: RuleStreams
+        var trips = ToldTrips()
         var version: Int64 = -1
         var drafts: [Outbox.Draft] = []
         var findings: [RuleBook.Finding] = []
@@ -76,6 +82,7 @@ package final class RuleKeeper: Service {
     /// Looks until a graceful shutdown or cancellation; what was found by then is kept.
     package func run() async throws {
         try await self.outbox.begin(Self.topicReader)
+        try await self.outbox.keep(readers: [Self.topicReader] + self.configuration.readers)
         try await self.start()
         await cancelWhenGracefulShutdown {
             await withTaskGroup(of: Void.self) { group in
@@ -91,10 +98,15 @@ package final class RuleKeeper: Service {
     private func start() async throws(TrackingError) {
         let rules = try await self.store.rules()
         let version = try await self.store.version()
-        let (kept, streams) = try await self.database.read { db in (try Self.entries(db), try Self.streams(db)) }
+        let (kept, streams, trips) = try await self.database.read { db in
+            (try RuleRows.entries(db), try RuleRows.names(db, in: .ruleStream), try RuleRows.names(db, in: .outboxTrip))
+        }
+        let now = self.configuration.now()
         self.desk.withLock { desk in
-            desk.book = RuleBook(rules, kept: kept, now: self.configuration.now())
+            desk.book = RuleBook(rules, kept: kept, now: now)
+            desk.book.deaf(now: now)
             desk.numbers.known = streams
+            desk.trips = ToldTrips(trips)
             desk.version = version
         }
     }
@@ -105,7 +117,12 @@ package final class RuleKeeper: Service {
         let now = self.configuration.now()
         self.desk.withLock { desk in
             switch event {
+            case .connection(nil):
+                desk.book.listening(now: now)
+            case .connection(_?):
+                desk.book.deaf(now: now)
             case .location(let id, let update):
+                if !update.isRetained, update.update.kind == .actual { desk.book.heard(id, now: now) }
                 guard update.update.kind == .actual, !update.isLate else { return }
                 for fix in update.skipped + [update.update.location] {
                     desk.findings += desk.book.moved(id, fix, now: now)
@@ -115,6 +132,7 @@ package final class RuleKeeper: Service {
             case .resolution(let id, let inForce?):
                 desk.findings += desk.book.came(near: inForce.isNear, id, now: now)
             case .trip(let id, let trip?):
+                guard self.configuration.kinds.contains(.trip), desk.trips.isNews(trip, of: id) else { return }
                 self.take(.trip, id, &desk, now) { MessageCodec.encode(trip) }
             case .event(let id, let event) where !desk.numbers.isOwn(event.stream, of: id):
                 self.take(.event, id, &desk, now) { MessageCodec.encode(event) }
@@ -175,23 +193,23 @@ package final class RuleKeeper: Service {
 
     /// Findings, states and numbers in one transaction: what is told once is not told again.
     private func save() async throws(TrackingError) {
-        let (drafts, events, states, streams) = self.desk.withLock { desk in
+        let rows = self.desk.withLock { desk in
+            defer { (desk.findings, desk.drafts) = ([], []) }
             let findings = desk.findings
-            let drafts = desk.drafts
-            desk.findings = []
-            desk.drafts = []
             let events = findings.map { ($0.trackable, desk.numbers.event($0)) }
-            return (drafts, events, desk.book.takeChanges(), desk.numbers.takeChanges())
+            let own = events.map { id, event in
+                Outbox.Draft(
+                    trackable: id, kind: .event, isOwn: true, time: event.time,
+                    payload: String(decoding: MessageCodec.encode(event), as: UTF8.self))
+            }
+            return RuleRows(
+                states: desk.book.takeChanges(), dropped: desk.book.takeDropped(),
+                streams: desk.numbers.takeChanges(), trips: desk.trips.takeChanges(), drafts: desk.drafts + own)
         }
-        guard !drafts.isEmpty || !events.isEmpty || !states.isEmpty else { return }
-        let own = events.map { id, event in
-            Outbox.Draft(
-                trackable: id, kind: .event, isOwn: true, time: event.time,
-                payload: String(decoding: MessageCodec.encode(event), as: UTF8.self))
-        }
+        guard !rows.isEmpty else { return }
         while true {
             do throws(TrackingError) {
-                return try await self.write(drafts + own, states, streams)
+                return try await self.write(rows)
             } catch {
                 self.logger.error("what rules found is not kept yet", metadata: ["reason": "\(error.message)"])
                 guard !Task.isCancelled else { throw error }
@@ -201,55 +219,16 @@ package final class RuleKeeper: Service {
     }
 
     /// In a task of its own: what was found before a cancellation is kept all the same.
-    private func write(
-        _ drafts: [Outbox.Draft], _ states: [RuleBook.Entry], _ streams: [(TrackableID, RecordName)]
-    ) async throws(TrackingError) {
+    private func write(_ rows: RuleRows) async throws(TrackingError) {
         let writing = Task { () async -> Result<Void, TrackingError> in
             do throws(TrackingError) {
-                try await self.database.write { db in
-                    for entry in states { try Self.write(entry, db) }
-                    for (id, last) in streams { try Self.write(last, of: id, db) }
-                    try Outbox.add(drafts, to: db)
-                }
+                try await self.database.write { db in try rows.write(to: db) }
                 return .success(())
             } catch {
                 return .failure(error)
             }
         }
         try await writing.value.get()
-    }
-
-    private static func entries(_ db: Database) throws -> [RuleBook.Entry] {
-        try Row.fetchAll(db, sql: "SELECT trackable, rule, holds, since, isTold FROM ruleState").map { row in
-            let since: Double? = row[3]
-            return RuleBook.Entry(
-                trackable: try TrackableID(row[0]), rule: row[1],
-                state: RuleState(holds: row[2], since: since.map { UnixTime($0) }, isTold: row[4]))
-        }
-    }
-
-    private static func streams(_ db: Database) throws -> [TrackableID: RecordName] {
-        let rows = try Row.fetchAll(db, sql: "SELECT trackable, stream, seq FROM ruleStream")
-        return Dictionary(
-            try rows.map { row in
-                let seq: Int64 = row[2]
-                return (try TrackableID(row[0]), RecordName("\(row[1] as String):\(max(1, seq))"))
-            }.compactMap { id, name in name.map { (id, $0) } }, uniquingKeysWith: { $1 })
-    }
-
-    private static func write(_ entry: RuleBook.Entry, _ db: Database) throws {
-        try db.execute(
-            sql: "INSERT OR REPLACE INTO ruleState(trackable, rule, holds, since, isTold) VALUES(?, ?, ?, ?, ?)",
-            arguments: [
-                entry.trackable.rawValue, entry.rule, entry.state.holds, entry.state.since?.seconds,
-                entry.state.isTold,
-            ])
-    }
-
-    private static func write(_ last: RecordName, of id: TrackableID, _ db: Database) throws {
-        try db.execute(
-            sql: "INSERT OR REPLACE INTO ruleStream(trackable, stream, seq) VALUES(?, ?, ?)",
-            arguments: [id.rawValue, last.stream.rawValue, Int64(last.seq)])
     }
 
     // MARK: - Telling
@@ -271,7 +250,6 @@ package final class RuleKeeper: Service {
     private func tellNext() async throws(TrackingError) -> Bool {
         let (entries, through) = try await self.outbox.next(
             Self.topicReader, kinds: [.event], ownAlone: true, limit: 100)
-        guard !entries.isEmpty else { return false }
         for entry in entries {
             do throws(TrackingError) {
                 try await self.publish(try MessageCodec.decodeEvent(entry.payload.utf8), entry.trackable)
@@ -283,6 +261,6 @@ package final class RuleKeeper: Service {
             try await self.outbox.told(Self.topicReader, through: entry.place)
         }
         try await self.outbox.told(Self.topicReader, through: through)
-        return true
+        return !entries.isEmpty
     }
 }

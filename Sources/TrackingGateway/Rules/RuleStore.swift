@@ -65,7 +65,10 @@ package struct RuleStore: Sendable {
     ///
     /// - Throws: `invalidConfiguration` when there are ``maximumCount`` already; `storeFailed`.
     package func add(_ fence: Fence) async throws(TrackingError) {
-        try await self.put("fence", "shape", fence.name, fence.json)
+        try await self.put("fence", "shape", fence.name, fence.json) { db in
+            guard try !Self.fences(db).contains(fence) else { return [] }
+            return try Self.definitions(db).filter { $0.fence == fence.name }.map(\.name)
+        }
     }
 
     /// Removes a fence.
@@ -98,7 +101,10 @@ package struct RuleStore: Sendable {
         let fences = try await self.fences()
         _ = try definition.rule(
             fences: Dictionary(fences.map { ($0.name, $0) }, uniquingKeysWith: { $1 }), groups: [:])
-        try await self.put("rule", "definition", definition.name, definition.json)
+        try await self.put("rule", "definition", definition.name, definition.json) { db in
+            let former = try Self.definitions(db).first { $0.name == definition.name }
+            return former?.condition == definition.condition ? [] : [definition.name]
+        }
     }
 
     /// Removes a rule.
@@ -131,10 +137,11 @@ package struct RuleStore: Sendable {
 
     // MARK: - Rows
 
+    /// One that is not taken any more, since it was wrong, is left out: it holds up no other.
     private static func fences(_ db: Database) throws -> [Fence] {
-        try Row.fetchAll(db, sql: "SELECT name, shape FROM fence ORDER BY name").map { row in
+        try Row.fetchAll(db, sql: "SELECT name, shape FROM fence ORDER BY name").compactMap { row in
             let shape: String = row[1]
-            return try Fence(name: row[0], json: JSONValue(json: shape.utf8))
+            return try? Fence(name: row[0], json: JSONValue(json: shape.utf8))
         }
     }
 
@@ -145,8 +152,13 @@ package struct RuleStore: Sendable {
         }
     }
 
-    private func put(_ table: String, _ column: String, _ name: String, _ json: JSONValue) async throws(TrackingError) {
+    /// - Parameter anew: The rules that begin anew with this, by name: how they stood counts no more.
+    private func put(
+        _ table: String, _ column: String, _ name: String, _ json: JSONValue,
+        anew: @escaping @Sendable (Database) throws -> [String]
+    ) async throws(TrackingError) {
         try await self.database.write { db in
+            for rule in try anew(db) { try db.execute(sql: "DELETE FROM ruleState WHERE rule = ?", arguments: [rule]) }
             let others = try Int.fetchOne(
                 db, sql: "SELECT count(*) FROM \(table) WHERE name <> ?", arguments: [name])
             guard (others ?? 0) < Self.maximumCount else {

@@ -28,7 +28,15 @@ enum RulesSchema {
                 "CREATE TABLE outboxReader(name TEXT PRIMARY KEY NOT NULL, place INTEGER NOT NULL) STRICT",
                 "CREATE TABLE ruleVersion(value INTEGER NOT NULL) STRICT",
                 "INSERT INTO ruleVersion(value) VALUES(1)",
-            ] + Self.triggers)
+            ] + Self.triggers),
+        GatewayDatabase.Migration(
+            "rules-2",
+            [
+                """
+                CREATE TABLE outboxTrip(
+                    trackable TEXT PRIMARY KEY NOT NULL, stream TEXT NOT NULL, seq INTEGER NOT NULL) STRICT
+                """
+            ]),
     ]
 
     /// Whoever changes a rule, or what it needs, counts on: a program that runs sees that there is something new.

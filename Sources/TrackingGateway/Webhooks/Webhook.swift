@@ -10,6 +10,9 @@ package struct Webhook: Hashable, Sendable, CustomStringConvertible {
 
     /// The most messages of one delivery.
     package static let maximumMessages = 100
+    /// The most bytes of a delivery of more than one message: less than servers and proxies take as they come, which is 1 MB
+    /// of nginx.
+    package static let maximumBytes = 262_144
 
     /// Makes a webhook.
     ///
@@ -30,22 +33,34 @@ package struct Webhook: Hashable, Sendable, CustomStringConvertible {
 
     /// The address without what may be secret in it: user, password, path and query.
     package var description: String {
-        let parts = self.url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
-        return "\(parts[0])//\(parts[2].split(separator: "@").last.map(String.init) ?? "")"
+        let parts = self.url.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+        let authority = parts[2].prefix { !"/?#\\".contains($0) }
+        return "\(parts[0])//\(authority.split(separator: "@").last.map(String.init) ?? "")"
     }
 
-    /// The body of a delivery.
-    package static func body(_ entries: [Outbox.Entry]) -> [UInt8] {
-        let messages = entries.map { entry in
-            let members: [String: JSONValue] = [
-                "id": .number(Double(entry.place)), "trackable": .text(entry.trackable.rawValue),
-                "kind": .text(entry.kind.rawValue), "time": .number(entry.time.seconds),
-            ]
-            // The payload as it is: it is JSON already.
-            let head = String(decoding: JSONValue.object(members).json.dropLast(), as: UTF8.self)
-            return "\(head),\"payload\":\(entry.payload)}"
+    /// The body of a delivery of the first of these messages: of as many as ``maximumBytes`` let, of one at least.
+    ///
+    /// - Returns: The body, and of how many it is.
+    package static func body(_ entries: some Sequence<Outbox.Entry>) -> (bytes: [UInt8], count: Int) {
+        var body = Array("{\"messages\":[".utf8)
+        var count = 0
+        for entry in entries {
+            let message = Self.message(entry)
+            guard count == 0 || body.count + message.count + 3 <= Self.maximumBytes else { break }
+            if count > 0 { body.append(UInt8(ascii: ",")) }
+            body += message
+            count += 1
         }
-        return Array("{\"messages\":[\(messages.joined(separator: ","))]}".utf8)
+        return (body + Array("]}".utf8), count)
+    }
+
+    private static func message(_ entry: Outbox.Entry) -> [UInt8] {
+        let members: [String: JSONValue] = [
+            "id": .number(Double(entry.place)), "trackable": .text(entry.trackable.rawValue),
+            "kind": .text(entry.kind.rawValue), "time": .number(entry.time.seconds),
+        ]
+        // The payload as it is: it is JSON already.
+        return JSONValue.object(members).json.dropLast() + Array(",\"payload\":\(entry.payload)}".utf8)
     }
 
     /// What signs a body: `t=UNIXTIME,v1=HEX`, the HMAC-SHA256 (RFC 2104) of `UNIXTIME.BODY`, so that an old delivery cannot be

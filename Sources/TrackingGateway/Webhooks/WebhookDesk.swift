@@ -9,25 +9,29 @@ struct WebhookDesk: Service {
     private let webhooks: [Webhook]
     private let kinds: Set<Outbox.Kind>
     private let outbox: Outbox
+    private let figures: GatewayFigures
     private let logger: Logger
 
-    init(_ configuration: GatewayConfiguration, database: GatewayDatabase, logger: Logger) {
+    init(
+        _ configuration: GatewayConfiguration, database: GatewayDatabase, figures: GatewayFigures, logger: Logger
+    ) {
         self.webhooks = configuration.webhooks
         self.kinds = configuration.webhookKinds
         self.outbox = Outbox(database)
+        self.figures = figures
         self.logger = logger
     }
 
-    /// Tells until a graceful shutdown or cancellation. Readers of webhooks that are not there any more are forgotten.
+    /// Tells until a graceful shutdown or cancellation.
     func run() async throws {
-        try await self.outbox.keep(readers: [RuleKeeper.topicReader] + self.webhooks.map(\.reader))
         let client = HTTPClient(configuration: .webhooks)
         let clock = DeviceClock()
         await withTaskGroup(of: Void.self) { group in
-            for webhook in self.webhooks {
+            for (number, webhook) in self.webhooks.enumerated() {
                 group.addTask {
                     let sender = WebhookSender(
-                        webhook, kinds: self.kinds, outbox: self.outbox, client: client, logger: self.logger,
+                        webhook, kinds: self.kinds, outbox: self.outbox, client: client,
+                        figures: self.figures.webhook(webhook, number), logger: self.logger,
                         now: { clock.moment.wall })
                     await sender.run()
                 }

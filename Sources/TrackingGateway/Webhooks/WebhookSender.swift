@@ -5,13 +5,15 @@ import NIOHTTP1
 import ServiceLifecycle
 package import TrackingCore
 
-/// Tells one webhook everything in the outbox, in order: a delivery goes again until it is taken, and nothing goes before it.
+/// Tells one webhook everything in the outbox, in order: a delivery goes again until it is taken, and nothing goes before it. A
+/// message that is refused for what it is, is set aside.
 package struct WebhookSender: Sendable {
     private let webhook: Webhook
     private let kinds: Set<Outbox.Kind>
     private let outbox: Outbox
     private let client: HTTPClient
     private let now: @Sendable () -> UnixTime
+    private let figures: WebhookFigures
     private let logger: Logger
 
     /// How long an answer is waited for.
@@ -22,12 +24,14 @@ package struct WebhookSender: Sendable {
     /// Makes a sender that tells nothing yet.
     package init(
         _ webhook: Webhook, kinds: Set<Outbox.Kind>, outbox: Outbox, client: HTTPClient,
-        logger: Logger = Logger(label: "godwit.webhook"), now: @escaping @Sendable () -> UnixTime
+        figures: WebhookFigures = WebhookFigures(), logger: Logger = Logger(label: "godwit.webhook"),
+        now: @escaping @Sendable () -> UnixTime
     ) {
         self.webhook = webhook
         self.kinds = kinds
         self.outbox = outbox
         self.client = client
+        self.figures = figures
         self.logger = logger
         self.now = now
     }
@@ -35,51 +39,77 @@ package struct WebhookSender: Sendable {
     /// Tells until a graceful shutdown or cancellation; from the first time on, what comes.
     package func run() async {
         await cancelWhenGracefulShutdown {
-            var failures = 0
+            var size = DeliverySize()
             var hasBegun = false
             while !Task.isCancelled {
-                do {
+                do throws(TrackingError) {
                     if !hasBegun { try await self.outbox.begin(self.webhook.reader) }
                     hasBegun = true
-                    let isMore = try await self.deliverNext()
-                    failures = 0
-                    if !isMore { try? await Task.sleep(for: .milliseconds(100)) }
+                    try await self.deliverNext(&size)
                 } catch {
-                    failures += 1
-                    self.report(error, failures)
-                    try? await Task.sleep(for: Self.wait(after: failures))
+                    guard !Task.isCancelled else { return }
+                    self.logger.error("a webhook waits for the database", metadata: ["reason": "\(error.message)"])
+                    try? await Task.sleep(for: .seconds(1))
                 }
             }
         }
     }
 
-    /// - Returns: Whether there was something.
-    private func deliverNext() async throws -> Bool {
+    /// One delivery, and the wait after it.
+    private func deliverNext(_ size: inout DeliverySize) async throws(TrackingError) {
         let (entries, through) = try await self.outbox.next(
             self.webhook.reader, kinds: self.kinds, ownAlone: false, limit: Webhook.maximumMessages)
-        if !entries.isEmpty { try await self.deliver(entries) }
-        try await self.outbox.told(self.webhook.reader, through: through)
-        return !entries.isEmpty
+        guard !entries.isEmpty else {
+            try await self.outbox.told(self.webhook.reader, through: through)
+            try? await Task.sleep(for: .milliseconds(100))
+            return
+        }
+        let (body, count) = Webhook.body(entries.prefix(size.limit))
+        let answer = await self.deliver(body)
+        let verdict = size.answered(answer.status, count: count)
+        switch verdict {
+        case .taken, .setAside:
+            let last = count == entries.count ? through : entries[count - 1].place
+            if verdict == .setAside { self.setAside(entries[0], answer.text) }
+            try await self.outbox.told(self.webhook.reader, through: last)
+        case .again: self.report(answer.text, size.failures)
+        case .halved: break
+        }
+        if verdict != .halved, size.failures > 0 { try? await Task.sleep(for: Self.wait(after: size.failures)) }
     }
 
-    private func deliver(_ entries: [Outbox.Entry]) async throws {
-        let body = Webhook.body(entries)
+    /// What became of a delivery: a status, or why there is none.
+    private struct Answer {
+        var status: UInt?
+        var text: String
+    }
+
+    private func deliver(_ body: [UInt8]) async -> Answer {
         var request = HTTPClientRequest(url: self.webhook.url)
         request.method = .POST
         request.headers.add(name: "content-type", value: "application/json")
         request.headers.add(name: "user-agent", value: "godwit")
         request.headers.add(name: "godwit-signature", value: self.webhook.signature(of: body, at: self.now()))
         request.body = .bytes(ByteBuffer(bytes: body))
-        let response = try await self.client.execute(request, timeout: Self.patience)
-        // What it says does not matter; so that the connection can be used again it is read, up to an end.
-        _ = try? await response.body.collect(upTo: 64 * 1024)
-        guard (200..<300).contains(response.status.code) else {
-            throw TrackingError(.refused, "it answered \(response.status.code)")
+        do {
+            let response = try await self.client.execute(request, timeout: Self.patience)
+            // What it says does not matter; so that the connection can be used again it is read, up to an end.
+            _ = try? await response.body.collect(upTo: 64 * 1024)
+            return Answer(status: response.status.code, text: "it answered \(response.status.code)")
+        } catch {
+            return Answer(status: nil, text: "\(error)")
         }
     }
 
-    private func report(_ error: any Error, _ failures: Int) {
-        let reason = (error as? TrackingError)?.message ?? "\(error)"
+    private func setAside(_ entry: Outbox.Entry, _ reason: String) {
+        self.figures.setAside()
+        self.logger.warning(
+            "a webhook refuses a message; it is left out",
+            metadata: ["webhook": "\(self.webhook)", "id": "\(entry.place)", "reason": "\(reason)"])
+    }
+
+    private func report(_ reason: String, _ failures: Int) {
+        self.figures.failed()
         self.logger.log(
             level: failures == 1 ? .warning : .info, "a webhook does not take what it is told; it is tried again",
             metadata: ["webhook": "\(self.webhook)", "reason": "\(reason)", "tries": "\(failures)"])

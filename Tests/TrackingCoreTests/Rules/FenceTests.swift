@@ -50,6 +50,23 @@ import TrackingCore
         #expect(!fence.contains(Self.place(-17, 0)))
     }
 
+    /// What reaches round the earth cannot be told from its other side, so it is not taken.
+    @Test(arguments: [
+        // Round the north pole, and round the earth along the equator.
+        (ring([(80, 0), (80, 90), (80, 180), (80, -90), (80, 0)]), "ring 1 of area 1 goes round a pole"),
+        (
+            ring([(-5, -180), (-5, -60), (-5, 60), (-5, 180), (5, 180), (5, 60), (5, -60), (5, -180), (-5, -180)]),
+            "spans 360"
+        ),
+        // Most of a hemisphere, corner by corner.
+        (ring([(0, 0), (0, 100), (0, -160), (10, -160), (10, 100), (10, 0), (0, 0)]), "spans 200"),
+        (ring([(0, -90), (0, 90), (10, 90), (10, -90), (0, -90)]), "half round the earth"),
+    ])
+    func refusesWhatReachesRoundTheEarth(_ ring: [Coordinate], _ reason: String) {
+        let error = #expect(throws: TrackingError.self) { try Fence(name: "x", shape: .polygons([[ring]])) }
+        #expect(error?.message.contains(reason) == true && error?.message.contains("cut it") == true)
+    }
+
     @Test(arguments: [
         (Fence.Shape.circle(center: place(0, 0), radius: 9), "radius"),
         (.circle(center: place(0, 0), radius: .init(.nan)), "radius"),

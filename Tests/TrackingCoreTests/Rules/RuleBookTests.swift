@@ -147,6 +147,63 @@ import TrackingCore
         #expect(book.timerFired(now: self.start.advanced(by: .seconds(310))).map(\.rule) == ["quiet"])
     }
 
+    @Test func aGroupThatChangesLeavesItsOtherMembersAsTheyAre() throws {
+        let other = try TrackableID("van-8")
+        let fence = try self.fence()
+        func rules(_ ids: Set<TrackableID>) throws -> [Rule] {
+            [try Rule(name: "in", .enter(fence), of: ids), try Rule(name: "quiet", .silent(.seconds(300)), of: ids)]
+        }
+        var book = RuleBook(try rules([self.van, other]), now: self.start)
+        for id in [self.van, other] { _ = book.moved(id, self.fix(500, 0), now: self.start) }
+        _ = book.takeChanges()
+        book.replace(try rules([self.van]))
+        #expect(book.takeDropped() == [.init(trackable: other, rule: "in"), .init(trackable: other, rule: "quiet")])
+        #expect(book.takeDropped() == [])
+        #expect(self.kinds(&book, [self.fix(0, 10)]) == ["in 10.0"])
+        // Who comes back begins anew.
+        book.replace(try rules([self.van, other]))
+        #expect(book.moved(other, self.fix(0, 20), now: self.start.advanced(by: .seconds(20))) == [])
+        #expect(book.timerFired(now: self.start.advanced(by: .seconds(320))).map(\.trackable) == [self.van, other])
+    }
+
+    @Test func silenceCountsFromWhenSomethingCame() throws {
+        var book = RuleBook([try Rule(name: "quiet", .silent(.seconds(60)))], now: self.start)
+        // Fixes that are 70 s old, and one that is too late for all other rules.
+        for second in [100.0, 110] {
+            _ = book.moved(self.van, self.fix(0, second - 70), now: self.start.advanced(by: .seconds(second)))
+            #expect(book.timerFired(now: self.start.advanced(by: .seconds(second))) == [])
+        }
+        book.heard(self.van, now: self.start.advanced(by: .seconds(150)))
+        #expect(book.timerFired(now: self.start.advanced(by: .seconds(209))) == [])
+        #expect(book.timerFired(now: self.start.advanced(by: .seconds(210))).map(\.kind) == [.silent])
+    }
+
+    @Test func whileNobodyListensNobodyIsSilentOrStays() throws {
+        let stay = try Rule(name: "stay", .dwell(try self.fence(), .seconds(600)))
+        var book = RuleBook([try Rule(name: "quiet", .silent(.seconds(60))), stay], now: self.start)
+        _ = self.kinds(&book, [self.fix(500, 0), self.fix(0, 10)])
+        book.deaf(now: self.start.advanced(by: .seconds(40)))
+        book.deaf(now: self.start.advanced(by: .seconds(50)))
+        #expect(book.nextDeadline == nil)
+        #expect(book.timerFired(now: self.start.advanced(by: .seconds(1200))) == [])
+        book.listening(now: self.start.advanced(by: .seconds(1240)))
+        #expect(book.timerFired(now: self.start.advanced(by: .seconds(1299))) == [])
+        #expect(book.timerFired(now: self.start.advanced(by: .seconds(1300))).map(\.rule) == ["quiet"])
+        // It stayed for 30 s before, and the rest of the time after.
+        #expect(book.timerFired(now: self.start.advanced(by: .seconds(1809))) == [])
+        #expect(book.timerFired(now: self.start.advanced(by: .seconds(1810))).map(\.rule) == ["stay"])
+    }
+
+    @Test func stayingCountsAnewAfterARestart() throws {
+        let rules = [try Rule(name: "stay", .dwell(try self.fence(), .seconds(60)))]
+        var book = RuleBook(rules, now: self.start)
+        _ = self.kinds(&book, [self.fix(500, 0), self.fix(0, 10)])
+        let later = self.start.advanced(by: .seconds(3600))
+        var next = RuleBook(rules, kept: book.takeChanges(), now: later)
+        #expect(next.timerFired(now: later) == [])
+        #expect(next.timerFired(now: later.advanced(by: .seconds(60))).map(\.rule) == ["stay"])
+    }
+
     @Test func silenceOfAThousandFixesIsOneDeadline() throws {
         var book = RuleBook([try Rule(name: "quiet", .silent(.seconds(5)))], now: self.start)
         for second in 0..<1000 {

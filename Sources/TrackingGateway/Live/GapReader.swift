@@ -1,0 +1,119 @@
+import NIOCore
+import TrackingCore
+import TrackingStore
+import TrackingSubscriber
+
+/// Reads what was recorded since a stream broke off: late positions and events without ids, so that what breaks off here begins
+/// again; and `reset` where that is not everything.
+///
+/// It begins once the hub hears everything: what came before that is in the history, what came after it the hub tells.
+struct GapReader {
+    /// The most recorded points and events that a stream is told.
+    static let maximumRecords = 10_000
+    /// The most trackables that are looked up.
+    static let maximumTrackables = 1_000
+    /// Points may have become known so much later than others of a later time.
+    private static let disorder = Duration.seconds(60)
+
+    private let times: TimeSpan
+    private let selection: LiveSelection
+    private let history: (any HistoryStore)?
+    private let settled: @Sendable () async -> Bool
+    /// What is still to be looked up; `nil` before the first look.
+    private var unread: ArraySlice<TrackableID>?
+    private var after: PointName?
+    private var left = GapReader.maximumRecords
+    private var isOver = false
+
+    /// - Parameter settled: Returns once the hub hears everything: whether that was in time.
+    init(
+        since: UnixTime, selection: LiveSelection, history: (any HistoryStore)?,
+        settled: @escaping @Sendable () async -> Bool
+    ) {
+        let begin = since.advanced(by: .zero - Self.disorder)
+        self.times = TimeSpan(from: max(begin, selection.span?.lowerBound ?? begin))
+        self.selection = selection
+        self.history = history
+        self.settled = settled
+    }
+
+    /// The next page; `nil` at the end.
+    mutating func next() async -> ByteBuffer? {
+        guard !self.isOver else { return nil }
+        do {
+            guard let history = self.history, try await self.begin(history) else { return self.giveUp() }
+            while let id = self.unread?.first {
+                let frame = try await self.read(id, history)
+                guard self.left >= 0 else { return self.giveUp() }
+                if frame.readableBytes > 0 { return frame }
+            }
+            return nil
+        } catch {
+            return self.giveUp()
+        }
+    }
+
+    private mutating func giveUp() -> ByteBuffer {
+        self.isOver = true
+        return LiveFrame.stream("reset", [:])
+    }
+
+    /// Finds out what is to be looked up, the first time.
+    ///
+    /// - Returns: Whether it can be.
+    private mutating func begin(_ history: any HistoryStore) async throws -> Bool {
+        guard self.unread == nil else { return true }
+        guard await self.settled() else { return false }
+        let ids = try await self.trackables(history)
+        guard ids.count <= Self.maximumTrackables else { return false }
+        self.unread = ids[...]
+        return true
+    }
+
+    /// Those of the history, too, which the hub has not heard of yet; one more than the most where there are more.
+    private func trackables(_ history: any HistoryStore) async throws -> [TrackableID] {
+        if let named = self.selection.named { return Array(named) }
+        if case .box(let box) = self.selection.wanted {
+            return try await history.trackables(in: box, during: self.times).filter(self.selection.reads.contains)
+        }
+        return try await history.trackables(after: nil, limit: Self.maximumTrackables + 1).map(\.id)
+    }
+
+    /// The next page of a trackable's points, and with the last one its events.
+    private mutating func read(_ id: TrackableID, _ history: any HistoryStore) async throws -> ByteBuffer {
+        let page = try await history.points(PointQuery(id, during: self.times), after: self.after, limit: 1000)
+        var frame = self.frame(page.points.filter { !$0.hasClockFault }.map(\.location), of: id)
+        self.left -= page.points.count
+        self.after = page.next
+        guard page.next == nil else { return frame }
+        self.unread = self.unread?.dropFirst()
+        guard self.left >= 0 else { return frame }
+        let events = try await history.events(of: id, during: self.times, limit: self.left + 1)
+        self.left -= events.count
+        for event in events where self.selection.wants(event) {
+            let payload = MessageCodec.encode(event)
+            frame.writeImmutableBuffer(LiveFrame.event(.event, of: id, payload, extra: LiveFrame.late, as: nil))
+        }
+        return frame
+    }
+
+    private func frame(_ points: [Location], of id: TrackableID) -> ByteBuffer {
+        var buffer = ByteBuffer()
+        for point in points where self.selection.wants(point) {
+            let late = ReceivedUpdate(
+                update: LocationUpdate(location: self.selection.shown(point)), skipped: [], isLate: true,
+                isRetained: false)
+            if let frame = LiveFrame.position(late, of: id, as: nil) { buffer.writeImmutableBuffer(frame) }
+        }
+        return buffer
+    }
+}
+
+extension LiveSelection {
+    /// Whether a recorded event is told: in a box, where its place is not known, of whatever was there.
+    fileprivate func wants(_ event: TrackingEvent) -> Bool {
+        guard self.span == nil else { return false }
+        guard case .box(let box) = self.wanted, let place = event.location?.coordinate else { return true }
+        return box.contains(place)
+    }
+}

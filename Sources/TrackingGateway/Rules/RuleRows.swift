@@ -1,0 +1,75 @@
+import GRDB
+import TrackingCore
+
+/// What a keeper of rules keeps in one transaction, and how it is found again.
+struct RuleRows: Sendable {
+    /// How rules stand.
+    var states: [RuleBook.Entry]
+    /// What stood and counts no more.
+    var dropped: Set<RuleBook.Key>
+    /// The last number of each trackable's events.
+    var streams: [(TrackableID, RecordName)]
+    /// The last trip of each trackable that webhooks are told.
+    var trips: [(TrackableID, RecordName)]
+    /// What is to be told.
+    var drafts: [Outbox.Draft]
+
+    /// The tables that have one name for each trackable.
+    enum NameTable: String {
+        case ruleStream, outboxTrip
+    }
+
+    /// Whether there is nothing to keep.
+    var isEmpty: Bool {
+        self.states.isEmpty && self.dropped.isEmpty && self.streams.isEmpty && self.trips.isEmpty
+            && self.drafts.isEmpty
+    }
+
+    /// Writes all of it, within a transaction.
+    func write(to db: Database) throws {
+        for key in self.dropped {
+            try db.execute(
+                sql: "DELETE FROM ruleState WHERE trackable = ? AND rule = ?",
+                arguments: [key.trackable.rawValue, key.rule])
+        }
+        for entry in self.states { try Self.write(entry, db) }
+        for (id, last) in self.streams { try Self.write(last, of: id, to: .ruleStream, db) }
+        for (id, last) in self.trips { try Self.write(last, of: id, to: .outboxTrip, db) }
+        try Outbox.add(self.drafts, to: db)
+    }
+
+    /// How rules stood.
+    static func entries(_ db: Database) throws -> [RuleBook.Entry] {
+        try Row.fetchAll(db, sql: "SELECT trackable, rule, holds, since, isTold FROM ruleState").map { row in
+            let since: Double? = row[3]
+            return RuleBook.Entry(
+                trackable: try TrackableID(row[0]), rule: row[1],
+                state: RuleState(holds: row[2], since: since.map { UnixTime($0) }, isTold: row[4]))
+        }
+    }
+
+    /// The names that a table has.
+    static func names(_ db: Database, in table: NameTable) throws -> [TrackableID: RecordName] {
+        let rows = try Row.fetchAll(db, sql: "SELECT trackable, stream, seq FROM \(table.rawValue)")
+        return Dictionary(
+            try rows.map { row in
+                let seq: Int64 = row[2]
+                return (try TrackableID(row[0]), RecordName("\(row[1] as String):\(max(1, seq))"))
+            }.compactMap { id, name in name.map { (id, $0) } }, uniquingKeysWith: { $1 })
+    }
+
+    private static func write(_ entry: RuleBook.Entry, _ db: Database) throws {
+        try db.execute(
+            sql: "INSERT OR REPLACE INTO ruleState(trackable, rule, holds, since, isTold) VALUES(?, ?, ?, ?, ?)",
+            arguments: [
+                entry.trackable.rawValue, entry.rule, entry.state.holds, entry.state.since?.seconds,
+                entry.state.isTold,
+            ])
+    }
+
+    private static func write(_ last: RecordName, of id: TrackableID, to table: NameTable, _ db: Database) throws {
+        try db.execute(
+            sql: "INSERT OR REPLACE INTO \(table.rawValue)(trackable, stream, seq) VALUES(?, ?, ?)",
+            arguments: [id.rawValue, last.stream.rawValue, Int64(last.seq)])
+    }
+}

@@ -1,0 +1,27 @@
+import GRDB
+public import TrackingCore
+import TrackingSQLite
+
+extension SQLiteHistoryStore {
+    /// See ``HistoryStore/summaries(of:)``.
+    public func summaries(of trackables: [TrackableID]) async throws(TrackingError) -> [TrackableSummary] {
+        try await self.read { db in
+            let row = try DirectStatement(
+                """
+                SELECT (SELECT p.time FROM point p WHERE p.trackable = k.number ORDER BY p.time LIMIT 1), k.last_time, \
+                (SELECT count(*) FROM stream s WHERE s.trackable = k.number) FROM trackable k WHERE k.id = ?1
+                """, in: db)
+            var found: [TrackableSummary] = []
+            for id in Set(trackables).sorted(by: { $0.rawValue < $1.rawValue }) {
+                defer { row.reset() }
+                row.bind(id.rawValue, 1)
+                guard try row.step() else { continue }
+                found.append(
+                    TrackableSummary(
+                        id: id, first: row.optionalNumber(0).map { UnixTime($0) },
+                        last: row.optionalNumber(1).map { UnixTime($0) }, streams: Int(row.integer(2))))
+            }
+            return found
+        }
+    }
+}

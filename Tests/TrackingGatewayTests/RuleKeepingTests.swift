@@ -1,0 +1,176 @@
+import GRDB
+import Synchronization
+import Testing
+import TrackingCore
+import TrackingSubscriber
+
+@testable import TrackingGateway
+
+/// What a keeper of rules keeps, and when it counts.
+@Suite(.timeLimit(.minutes(1))) struct RuleKeepingTests {
+    private let folder = TemporaryFolder()
+    private let van: TrackableID
+    private let depot: Coordinate
+    private let start = 1_700_000_000.0
+
+    init() throws {
+        self.van = try TrackableID("van-7")
+        self.depot = try #require(Coordinate(latitude: 52.66, longitude: -8.63))
+    }
+
+    private func update(_ distance: Double, _ time: Double) -> SubscriberEvent {
+        let fix = Location(
+            coordinate: self.depot.destination(bearing: 0, distance: Meters(distance)), time: UnixTime(time))
+        return .location(
+            self.van,
+            ReceivedUpdate(update: LocationUpdate(location: fix), skipped: [], isLate: false, isRetained: false))
+    }
+
+    /// Runs a keeper that is told by `heard`.
+    private func keep(
+        _ kinds: Set<Outbox.Kind> = [], at time: @escaping @Sendable () -> Double = { 1_700_000_000 },
+        _ body: (_ heard: AsyncStream<SubscriberEvent>.Continuation) async throws -> Void
+    ) async throws {
+        let (events, heard) = AsyncStream.makeStream(of: SubscriberEvent.self)
+        let keeper = RuleKeeper(
+            configuration: RuleKeeper.Configuration(kinds: kinds, readers: ["hook"], seed: 7) { UnixTime(time()) },
+            database: try self.folder.database(), events: events
+        ) { (_, _) throws(TrackingError) in }
+        let running = Task { try await keeper.run() }
+        try await body(heard)
+        running.cancel()
+        _ = try? await running.value
+    }
+
+    private func count(_ sql: String) async throws -> Int {
+        try await self.folder.database().read { db in try Int.fetchOne(db, sql: sql) ?? 0 }
+    }
+
+    /// Waits until something is so.
+    private func eventually(_ what: String, _ isSo: () async throws -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while try await !isSo() {
+            try #require(ContinuousClock.now < deadline, "\(what)")
+            try await Task.sleep(for: .milliseconds(10))
+        }
+    }
+
+    private func places() async throws -> [String: Int64] {
+        try await self.folder.database().read { db in
+            let rows = try Row.fetchAll(db, sql: "SELECT name, place FROM outboxReader")
+            return Dictionary(rows.map { ($0[0] as String, $0[1] as Int64) }, uniquingKeysWith: { $1 })
+        }
+    }
+
+    @Test func theTopicsReaderGoesOnWhereNoRuleFindsAnything() async throws {
+        let outbox = Outbox(try self.folder.database())
+        for reader in ["hook", "gone"] { try await outbox.begin(reader) }
+        try await self.keep([.position]) { heard in
+            for second in 1...3 { heard.yield(self.update(500, self.start + Double(second))) }
+            try await self.eventually("the topics' reader is where the outbox ends") {
+                try await self.places()[RuleKeeper.topicReader] == 3
+            }
+            #expect(try await self.places() == [RuleKeeper.topicReader: 3, "hook": 0])
+            try await outbox.told("hook", through: 3)
+            #expect(try await outbox.trim(now: UnixTime(1_800_000_000)) == 0)
+        }
+    }
+
+    @Test func aTripThatTheBrokerTellsAgainIsToldOnce() async throws {
+        let outbox = Outbox(try self.folder.database())
+        try await outbox.begin("hook")
+        func trip(_ seq: UInt64) throws -> SubscriberEvent {
+            .trip(
+                self.van,
+                Trip(
+                    id: "t", mode: "car", start: UnixTime(self.start), stream: try #require(StreamID("abcdefgh")),
+                    seq: seq))
+        }
+        func payloads() async throws -> [String] {
+            try await outbox.next("hook", kinds: [.trip], ownAlone: false, limit: 100).entries.map(\.payload)
+        }
+        for told in [[1], [1, 2, 1, 2]] as [[UInt64]] {
+            let before = try await payloads().count
+            try await self.keep([.trip]) { heard in
+                for seq in told { heard.yield(try trip(seq)) }
+                try await self.eventually("one more trip") { try await payloads().count > before }
+            }
+        }
+        let seqs = try await payloads().compactMap { try JSONValue(json: $0.utf8)["seq"]?.count }
+        #expect(seqs == [1, 2])
+    }
+
+    /// A fence that was moved while no gateway ran: where the van was to the old one says nothing of the new one.
+    @Test func aMovedFenceBeginsAnewOverARestart() async throws {
+        let store = RuleStore(try self.folder.database())
+        try await store.add(try Fence(name: "depot", shape: .circle(center: self.depot, radius: 100)))
+        try await store.add(RuleDefinition(name: "out", .leave(fence: "depot")))
+        try await store.add(RuleDefinition(name: "fast", .speed(above: 10)))
+        func isKept(since time: Double) async throws {
+            try await self.eventually("where it is to the fence is kept") {
+                try await self.count("SELECT count(*) FROM ruleState WHERE rule = 'out' AND since = \(time)") == 1
+            }
+        }
+        try await self.keep { heard in
+            heard.yield(self.update(0, self.start))
+            try await isKept(since: self.start)
+        }
+        let there = self.depot.destination(bearing: 0, distance: 5_000)
+        try await store.add(try Fence(name: "depot", shape: .circle(center: there, radius: 100)))
+        try await self.keep(at: { 1_700_000_010 }) { heard in
+            heard.yield(self.update(0, self.start + 10))
+            try await isKept(since: self.start + 10)
+        }
+        // What is found is kept with how it stands.
+        #expect(try await self.count("SELECT count(*) FROM outbox") == 0)
+    }
+
+    @Test func whatIsPutAgainAsItWasGoesOn() async throws {
+        let database = try self.folder.database()
+        let store = RuleStore(database)
+        let fence = try Fence(name: "depot", shape: .circle(center: self.depot, radius: 100))
+        let rule = RuleDefinition(name: "out", .leave(fence: "depot"))
+        try await store.add(fence)
+        try await store.add(rule)
+        try await database.write { db in
+            try db.execute(sql: "INSERT INTO ruleState VALUES('van-7', 'out', 1, 5, 0)")
+        }
+        try await store.add(fence)
+        try await store.add(RuleDefinition(name: "out", .leave(fence: "depot"), groups: ["north"]))
+        #expect(try await self.count("SELECT count(*) FROM ruleState") == 1)
+        try await store.add(RuleDefinition(name: "out", .enter(fence: "depot")))
+        #expect(try await self.count("SELECT count(*) FROM ruleState") == 0)
+    }
+
+    @Test func aBrokerThatIsAwaySilencesNobody() async throws {
+        try await RuleStore(try self.folder.database()).add(RuleDefinition(name: "quiet", .silent(seconds: 60)))
+        let clock = Mutex(self.start)
+        try await self.keep([.event], at: { clock.withLock { $0 } }) { heard in
+            /// Returns once everything that was told before is heard.
+            func settle(_ seq: UInt64) async throws {
+                let event = TrackingEvent(
+                    id: "e", stream: try #require(StreamID("abcdefgh")), seq: seq, time: UnixTime(self.start),
+                    kind: .clockJump)
+                heard.yield(.event(self.van, event))
+                try await self.eventually("event \(seq)") {
+                    try await self.count("SELECT count(*) FROM outbox WHERE isOwn = 0") == Int(seq)
+                }
+            }
+            let reason = TrackingError(.connectionLost, "away")
+            heard.yield(.connection(nil))
+            heard.yield(self.update(0, self.start))
+            heard.yield(.connection(Disconnection(reason: reason, retry: .zero, lasted: .zero)))
+            try await settle(1)
+            // Twenty minutes later it is back, and silence counts from then.
+            clock.withLock { $0 += 1200 }
+            try await settle(2)
+            heard.yield(.connection(nil))
+            try await settle(3)
+            clock.withLock { $0 += 61 }
+            try await self.eventually("it is silent") {
+                try await self.count("SELECT count(*) FROM outbox WHERE isOwn = 1") == 1
+            }
+            #expect(try await self.count("SELECT time FROM outbox WHERE isOwn = 1") == 1_700_001_260)
+        }
+    }
+}
