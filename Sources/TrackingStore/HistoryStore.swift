@@ -122,6 +122,20 @@ extension HistoryStore {
         } while after != nil
     }
 
+    /// Whether a query left a point out for its place, between a time and a point that it found. Asked where numbers of a stream
+    /// are passed over all of which are stored.
+    ///
+    /// - Throws: `storeFailed`.
+    public func hasLeftOut(
+        _ query: PointQuery, after time: UnixTime, before point: Location
+    ) async throws(TrackingError) -> Bool {
+        guard query.box != nil else { return false }
+        var between = query
+        between.box = nil
+        between.times = TimeSpan(from: UnixTime(time.seconds.nextUp), to: point.time)
+        return try await !self.points(between, after: nil, limit: 1).points.isEmpty
+    }
+
     /// All trips of a trackable that were under way in `times`, by their start.
     ///
     /// - Throws: `storeFailed`.

@@ -124,6 +124,24 @@ import TrackingTesting
         }
     }
 
+    /// Number 5 is an event: nothing is missing, also where only a part is asked for.
+    @Test func aPartOfAHistoryIsInterruptedOnlyWherePointsAreMissing() async throws {
+        let stage = try await RecordedGateway([:])
+        try await stage.store([1, 2, 3, 4, 6, 7, 8, 10], of: "van")
+        let event = TrackingEvent(
+            id: "e5", stream: try #require(StreamID("one")), seq: 5, time: RecordedGateway.start, kind: .lowBattery,
+            detail: [:])
+        try await stage.store(events: [event], of: "van")
+        let token = try await stage.gateway.token()
+        try await stage.test { client async throws in
+            for (query, pieces) in [("", 2), ("&bbox=-9,51,-8,53", 2), ("&bbox=-9,51,-8,52.00085", 1)] {
+                let answer = try await client.execute(
+                    uri: "/api/v1/trackables/van/history?format=gpx\(query)", method: .get, headers: .bearer(token))
+                #expect(answer.text.components(separatedBy: "<trkseg>").count == pieces + 1, "\(query)")
+            }
+        }
+    }
+
     @Test func historyCanBeChosen() async throws {
         let stage = try await RecordedGateway(["van": 100])
         let token = try await stage.gateway.token()

@@ -27,6 +27,19 @@ import TrackingPublisher
         #expect(extra["tracking_mode"]?.number == 1 && extra["locations_in_payload"]?.number == 1)
     }
 
+    /// A dictionary has its members in another order each time.
+    @Test func ofTwoNamesForTheSameItIsAlwaysOneThatCounts() throws {
+        let body = """
+            {"locations":[{"type":"Feature","geometry":{"type":"Point","coordinates":[-8.5,52.5]},"properties":\
+            {"timestamp":"2026-05-01T12:00:00Z","altitude":80,"altitude_accuracy":9,"vertical_accuracy":3,"speed":4,\
+            "course":271,"horizontal_accuracy":5,"battery_level":0.85,"wifi":"x","device_id":"phone1"}}]}
+            """
+        for _ in 0..<200 {
+            let batch = try OverlandDecoder.decode(Array(body.utf8), receivedAt: UnixTime(noon))
+            #expect(batch.points.map(\.accuracyVertical) == [3])
+        }
+    }
+
     @Test func iOS13VisitsAndActionsAreEvents() throws {
         let events = try self.decode("overland-ios-1.3.json").events
         #expect(events.map(\.kind) == ["VISIT", "PAUSED", "TRIP_ENDED", "TRIP_STARTED"])

@@ -129,10 +129,10 @@ struct SQLiteHistoryTests {
                     _ = try await store.store(batch(points(first...(first + 99))))
                 }
             }()
-            try await store.backUp(to: path + ".copy")
+            try await store.backup(to: path + ".copy")
             try await more
-            let error = await #expect(throws: TrackingError.self) { try await store.backUp(to: path + ".copy") }
-            #expect(error?.code == .storeFailed)
+            let error = await #expect(throws: TrackingError.self) { try await store.backup(to: path + ".copy") }
+            #expect(error?.code == .inputUnreadable)
             try await store.close()
             let copy = try SQLiteHistoryStore(path: path + ".copy")
             let count = try await copy.allPoints(limit: 1000).count

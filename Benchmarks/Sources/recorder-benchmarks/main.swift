@@ -1,6 +1,7 @@
-// The recorder: durable points a second, through a real broker, into SQLite, with the broker and the load on the same machine.
+// The recorder: durable points a second, through a real broker, into SQLite and PostgreSQL, with the broker and the load on the
+// same machine.
 //
-// `recorder-benchmarks`. Beside each row of the broker is what the store takes alone, of messages that are in memory already.
+// `recorder-benchmarks PROGRAM`, where PROGRAM is a release build of `godwit`, whose memory is measured. Beside each row of the broker is what the store takes alone, of messages that are in memory already.
 
 import BenchmarkSupport
 import Glibc
@@ -9,6 +10,10 @@ import TrackingMQTT
 import TrackingRecorder
 import TrackingStore
 
+guard CommandLine.arguments.count == 2 else {
+    print("usage: recorder-benchmarks PROGRAM")
+    exit(64)
+}
 let trackables = 2_000
 let livePoints = 200_000
 let batchedPoints = 600_000
@@ -56,18 +61,31 @@ func point(_ seq: UInt64, of id: TrackableID) throws -> Location {
     return location
 }
 
-func withStore<Value>(_ body: (SQLiteHistoryStore) async throws -> Value) async throws -> Value {
-    let path = "/tmp/godwit-bench-\(getpid())-\(UInt32.random(in: 0 ... .max)).sqlite"
-    defer { for end in ["", "-wal", "-shm"] { unlink(path + end) } }
-    let store = try SQLiteHistoryStore(path: path)
-    let value = try await body(store)
-    try await store.close()
-    return value
+/// Where a history is kept: in a file, or in a database of a server.
+enum Place {
+    case file
+    case server(PrivatePostgres)
+
+    /// Runs `body` with an empty history.
+    func withStore<Value>(_ body: (any HistoryStore) async throws -> Value) async throws -> Value {
+        let path = "/tmp/godwit-bench-\(getpid())-\(UInt32.random(in: 0 ... .max)).sqlite"
+        defer { for end in ["", "-wal", "-shm"] { unlink(path + end) } }
+        let store: any HistoryStore =
+            switch self {
+            case .file: try SQLiteHistoryStore(path: path)
+            case .server(let server): try await PostgresHistoryStore(address: try server.database())
+            }
+        let value = try await body(store)
+        try await store.close()
+        return value
+    }
 }
 
 /// Points a second that the store takes of messages in memory, decoding included, so many in a commit.
-func alone(_ messages: [OutgoingMessage], points: Int, together: Int) async throws -> Double {
-    try await withStore { store in
+func alone(
+    _ messages: [OutgoingMessage], points: Int, together: Int, in place: Place = .file
+) async throws -> Double {
+    try await place.withStore { store in
         let begin = secondsNow()
         for first in stride(from: 0, to: messages.count, by: together) {
             var batch = RecordingBatch()
@@ -83,8 +101,10 @@ func alone(_ messages: [OutgoingMessage], points: Int, together: Int) async thro
 }
 
 /// Points a second from the first publish until the last is durable.
-func recorded(_ messages: [OutgoingMessage], points: Int, window: Int) async throws -> Double {
-    try await withStore { store in
+func recorded(
+    _ messages: [OutgoingMessage], points: Int, window: Int, in place: Place = .file
+) async throws -> Double {
+    try await place.withStore { store in
         var random = SystemRandomNumberGenerator()
         let name = "keeper-\(UInt32.random(in: 0 ... .max))"
         var configuration = RecorderConfiguration(
@@ -165,7 +185,49 @@ report.compare(
     "batches of \(perBatch), receive maximum 500; the store alone, 4,000 points a commit", reference: batchesAlone,
     measured: rate, "points/s")
 report.measure("the same", rate, "points/s", .atLeast(60_000))
+
+let postgres = try PrivatePostgres()
+let server = Place.server(postgres)
+let copied = try await copyAlone(livePoints, together: 500, in: postgres)
+let serverAlone = try await alone(live, points: livePoints, together: 500, in: server)
+report.compare(
+    "PostgreSQL: a point a message, 500 a commit, from memory; bare COPY", reference: copied, measured: serverAlone,
+    "points/s", .atLeast(0.5))
+let serverRate = try await recorded(live, points: livePoints, window: 500, in: server)
+report.compare(
+    "PostgreSQL: a point a message, receive maximum 500; the store alone", reference: serverAlone, measured: serverRate,
+    "points/s")
+report.measure("the same", serverRate, "points/s", .atLeast(20_000))
+let serverBatches = try await recorded(batches, points: batchedPoints, window: 500, in: server)
+report.measure("PostgreSQL: batches of \(perBatch), receive maximum 500", serverBatches, "points/s", .atLeast(60_000))
+try postgres.end()
+
 report.measure(
-    "resident at most, load and messages included", KernelFiles.kibibytes("VmHWM", in: "/proc/self/status") / 1024, "MB"
-)
+    "memory of a recorder that finds \(livePoints) messages waiting",
+    try await memory(of: CommandLine.arguments[1], takingIn: live), "MB", .atMost(120))
 if !report.isMet { exit(1) }
+
+/// Points a second that `psql` copies into the same table, so many in a commit, and nothing else.
+func copyAlone(_ count: Int, together: Int, in server: PrivatePostgres) async throws -> Double {
+    let address = try server.database()
+    // The table is made by who uses it.
+    try await PostgresHistoryStore(address: address).close()
+    let path = "/tmp/godwit-bench-copy-\(getpid()).sql"
+    guard let file = fopen(path, "w") else { throw BenchmarkError("\(path) cannot be written") }
+    defer { unlink(path) }
+    let rest = String(repeating: "\t\\N", count: 14)
+    for first in stride(from: 0, to: count, by: together) {
+        fputs("COPY godwit.point FROM STDIN;\n", file)
+        for index in first..<min(first + together, count) {
+            let (van, seq) = (index % trackables, index / trackables + 1)
+            fputs(
+                "\(van)\t\(start.seconds + Double(seq))\t\(van)\t\(seq)\t0\t\(52 + Double(seq) * 1e-5)\t-8.5\(rest)\n",
+                file)
+        }
+        fputs("\\.\n", file)
+    }
+    fclose(file)
+    let begin = secondsNow()
+    try server.psql(address, ["-f", path])
+    return Double(count) / (secondsNow() - begin)
+}

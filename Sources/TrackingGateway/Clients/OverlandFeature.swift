@@ -40,7 +40,8 @@ enum OverlandFeature {
         draft.set(.latitude, to: place[1])
         let isAltitudeKnown = !Self.saysNoAltitude(properties)
         if place.count > 2, isAltitudeKnown { draft.set(.altitude, to: place[2]) }
-        for (name, value) in properties {
+        // In the order of their names: of two that mean the same the later one counts, each time.
+        for (name, value) in properties.sorted(by: { $0.key < $1.key }) {
             switch name {
             case "altitude", "vertical_accuracy", "altitude_accuracy":
                 if isAltitudeKnown, value.text != "" {

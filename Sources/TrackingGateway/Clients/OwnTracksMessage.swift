@@ -50,7 +50,7 @@ struct OwnTracksMessage {
         }
         var draft = PointDraft()
         let isAltitudeKnown = (members["vac"]?.lenientNumber ?? 0) >= 0
-        for (name, value) in members {
+        for (name, value) in members.sorted(by: { $0.key < $1.key }) {
             switch name {
             case "_type", "topic": break
             case "tst": draft.set(.time, to: self.moment(value).map { .number($0.seconds) } ?? value)

@@ -25,10 +25,9 @@ extension APIRoutes {
         if first.points.isEmpty, try await history.verify(id) == nil {
             throw Problem(.notFound, "Nothing is recorded of this trackable.")
         }
-        let isWhole = wanted.box == nil && wanted.tripID == nil
         let pieces = HistoryPieces(
             PointPages(history: history, query: wanted, first: first), format: format, maximumPoints: maximum,
-            coverage: isWhole ? try await history.coverage(of: id) : nil)
+            coverage: try await history.coverage(of: id))
         return Response(
             status: .ok,
             headers: [
@@ -60,6 +59,15 @@ struct PointPages: Sendable {
         self.upcoming = first
     }
 
+    /// Whether the track does not go on to a point.
+    func isInterrupted(_ step: TrackContinuity.Step, before point: Location) async throws(TrackingError) -> Bool {
+        switch step {
+        case .next: false
+        case .missing: true
+        case .passedOver(let time): try await self.history.hasLeftOut(self.query, after: time, before: point)
+        }
+    }
+
     /// The points of the next page; `nil` after the last.
     mutating func read() async throws(TrackingError) -> [StoredPoint]? {
         if self.upcoming == nil, let next = self.next {
@@ -85,10 +93,8 @@ struct HistoryPieces: Sendable {
     private var kept: ArraySlice<Location>?
     private var stage = Stage.begin
 
-    /// - Parameter coverage: What is known of the streams' numbers; `nil` where only a part of the points is read.
-    init(
-        _ pages: PointPages, format: HistoryFormat, maximumPoints: Int?, coverage: [StreamID: StreamCoverage]?
-    ) {
+    /// - Parameter coverage: What is known of the streams' numbers.
+    init(_ pages: PointPages, format: HistoryFormat, maximumPoints: Int?, coverage: [StreamID: StreamCoverage]) {
         self.pages = pages
         self.writer = HistoryWriter(format, of: pages.query.trackable)
         self.continuity = TrackContinuity(coverage)
@@ -114,7 +120,8 @@ struct HistoryPieces: Sendable {
         guard let page = try await self.pages.read() else { return nil }
         var buffer = ByteBuffer()
         for point in page.map(\.location) {
-            if self.continuity.isInterrupted(before: point) { buffer.writeBytes(self.writer.interrupt()) }
+            let step = self.continuity.step(to: point)
+            if try await self.pages.isInterrupted(step, before: point) { buffer.writeBytes(self.writer.interrupt()) }
             buffer.writeBytes(self.writer.append(point))
         }
         return buffer

@@ -12,22 +12,18 @@ public struct TrackContinuity: Sendable {
         case missing
     }
 
-    /// What is known of the streams; without it, every number that is left out is missing.
-    private let coverage: [StreamID: StreamCoverage]?
+    private let coverage: [StreamID: StreamCoverage]
     private var last: (stream: StreamID, seq: UInt64, time: UnixTime)?
 
-    /// Makes it, from what is known of the streams; `nil` where that is not looked at.
-    public init(_ coverage: [StreamID: StreamCoverage]?) { self.coverage = coverage }
+    /// Makes it, from what is known of the streams.
+    public init(_ coverage: [StreamID: StreamCoverage]) { self.coverage = coverage }
 
-    /// Whether something is missing between the point before and this one. Those of another stream say nothing of it.
-    public mutating func isInterrupted(before point: Location) -> Bool { self.step(to: point) == .missing }
-
-    /// Goes on to a point, and tells what lies between the one before and it.
+    /// Goes on to a point, and tells what lies between the one before and it. Points of different streams say nothing of that.
     public mutating func step(to point: Location) -> Step {
         guard let stream = point.stream, let seq = point.seq else { return .next }
         defer { self.last = (stream, seq, point.time) }
         guard let last = self.last, last.stream == stream, seq > last.seq + 1 else { return .next }
-        guard let stored = self.coverage?[stream]?[.stored], let end = stored.end(ofRangeWith: last.seq + 1),
+        guard let stored = self.coverage[stream]?[.stored], let end = stored.end(ofRangeWith: last.seq + 1),
             end >= seq - 1
         else { return .missing }
         return .passedOver(since: last.time)

@@ -42,7 +42,7 @@ struct OwnTracksReader: RecordingDecoder {
         guard kind != "encrypted" else { throw BadPoint("it is encrypted; let the recorder store it decrypted") }
         guard kind == "location" else { return nil }
         var draft = PointDraft()
-        for (name, value) in members where name != "_type" {
+        for (name, value) in members.sorted(by: { $0.key < $1.key }) where name != "_type" {
             if let meaning = self.names[name] {
                 draft.set(meaning, to: value)
             } else {

@@ -71,26 +71,6 @@ public final class SQLiteHistoryStore: HistoryStore {
         }
     }
 
-    /// Writes a copy to another file, as the history is at one moment, while storing goes on.
-    ///
-    /// - Parameter path: Where; it must not be there yet.
-    /// - Throws: `storeFailed` when it is there, or cannot be written.
-    public func backUp(to path: String) async throws(TrackingError) {
-        try await self.explained {
-            // Ours alone, before anything is in it.
-            let descriptor = Glibc.open(path, O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-            guard descriptor >= 0 else {
-                throw TrackingError(.storeFailed, "the copy \(path): \(String(cString: strerror(errno)))")
-            }
-            Glibc.close(descriptor)
-            var configuration = Configuration()
-            configuration.readonly = true
-            let source = try DatabaseQueue(path: self.path, configuration: configuration)
-            try await source.vacuum(into: path)
-            try source.close()
-        }
-    }
-
     /// Lets the file have so many pages, as a full disk does.
     package func limitPages(to count: Int) async throws(TrackingError) {
         try await self.explained {

@@ -69,12 +69,7 @@ struct HistoryExport {
         switch step {
         case .next: return false
         case .missing: return true
-        case .passedOver(let time):
-            guard self.query.box != nil else { return false }
-            var between = self.query
-            between.box = nil
-            between.times = TimeSpan(from: UnixTime(time.seconds.nextUp), to: point.time)
-            return try await !store.points(between, after: nil, limit: 1).points.isEmpty
+        case .passedOver(let time): return try await store.hasLeftOut(self.query, after: time, before: point)
         }
     }
 }
