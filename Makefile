@@ -30,6 +30,7 @@ sanitizer: setup
 
 # The long forms of what `make test` does shortly, and the images without a container engine.
 drills: setup
+	swift build $(SWIFT_FLAGS) --package-path Benchmarks
 	Tests/Fuzz/run 120
 	Tests/Drills/image
 	GODWIT_FLIPS=1000 swift test $(SWIFT_FLAGS) --filter SpoolDamageTests

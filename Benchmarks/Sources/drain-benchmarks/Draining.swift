@@ -50,7 +50,7 @@ func drain(_ path: String, port: Int) async throws {
 private func held(_ path: String) async throws -> Int {
     let log = SQLiteSpool(path: path)
     _ = try await log.open(now: UnixTime(0))
-    let count = try await log.summary().count
+    let count = try await log.summary().total.count
     try await log.close()
     return count
 }

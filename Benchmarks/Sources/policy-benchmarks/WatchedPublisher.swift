@@ -92,7 +92,7 @@ struct WatchedPublisher {
             for action in self.machine.happened(event, at: self.moment) {
                 switch action {
                 case .send(let commands): for command in commands { events += self.answer(to: command) }
-                case .log(let id, .append(let stream, let record)):
+                case .log(let id, .append(let stream, let record, _)):
                     events.append(.log(id, .appended(stream, SeqSet([record.seq...record.seq]))))
                 default: break
                 }
@@ -107,7 +107,7 @@ struct WatchedPublisher {
             return [.transport(.published(token, refusal: nil))]
         case .subscribe(let filters, let token):
             return [.transport(.subscribed(token, refusals: filters.map { _ in nil }))]
-        case .unsubscribe, .close:
+        case .unsubscribe, .close, .tryNow, .acknowledge:
             return []
         }
     }
