@@ -25,18 +25,23 @@ func memory(of program: String, takingIn messages: [OutgoingMessage]) async thro
     }
     // What the broker keeps of every trackable comes first; then the session is there, and waits.
     let first = try start()
-    while try stored() == 0 { usleep(50_000) }
+    try wait(within: 30) { try stored() > 0 }
     first.end(SIGTERM)
     let before = try stored()
     try await publish(messages, as: "backlog-load", to: MQTTEndpoint(host: "127.0.0.1", port: broker.port))
     let recorder = try start()
-    let deadline = secondsNow() + 90
     // One of each trackable may be there already.
-    while try stored() < before + messages.count - trackables, secondsNow() < deadline { usleep(50_000) }
+    try wait(within: 90) { try stored() >= before + messages.count - trackables }
     let peak = KernelFiles.kibibytes("VmHWM", in: "/proc/\(recorder.id)/status") / 1024
     recorder.end(SIGTERM)
-    guard try stored() >= before + messages.count - trackables else {
-        throw BenchmarkError("not everything that waited was stored")
-    }
     return peak
+}
+
+/// Waits until something holds; a file tells nobody that it grew, so it is asked.
+private func wait(within seconds: Double, until holds: () throws -> Bool) throws {
+    let deadline = secondsNow() + seconds
+    while try !holds() {
+        guard secondsNow() < deadline else { throw BenchmarkError("not everything was stored within \(seconds) s") }
+        usleep(50_000)
+    }
 }
