@@ -36,6 +36,7 @@ import TrackingCore
             for: "the resolution in force",
             until: "document.querySelector('#facts').textContent.includes('Resolutionhigh, every 1 s')")
         try await browser.click("#follow")
+        // No condition: so that the picture that is kept shows a trail.
         try await Task.sleep(for: .seconds(3))
         try await stage.keep(try await browser.screenshot(), "live")
         #expect(try await browser.complaints().filter { !$0.contains("401") } == [])
@@ -178,6 +179,7 @@ import TrackingCore
         let swarm = try await Swarm.start(1_000, on: stage.broker)
         try await browser.wait(
             for: "all of them", until: "Number(document.querySelector('#count').textContent) >= 1000")
+        // No condition: what the page did to take them in is not what is measured.
         try await Task.sleep(for: .seconds(1))
         let painted = try await browser.script(
             "const n = godwitFrames; return new Promise(done => setTimeout(() => done(godwitFrames - n), 2000))",

@@ -93,6 +93,7 @@ import TrackingStore
                             _ = try await client.publish(
                                 OutgoingMessage(topic: "tracking/van", payload: Array(text.utf8), isRetained: true))
                         }
+                        // The pace of the load.
                         if index % 20 == 19 { try await Task.sleep(for: .milliseconds(10)) }
                     }
                 }
