@@ -15,5 +15,10 @@ final class SpoolLock {
         throw TrackingError(.spoolFailed, "the log \(path) is in use by another program: give each its own --spool")
     }
 
-    deinit { if self.descriptor >= 0 { close(self.descriptor) } }
+    deinit {
+        guard self.descriptor >= 0 else { return }
+        // A program that is being started meanwhile has the descriptor too until it runs: to close ours alone lets nothing go.
+        flock(self.descriptor, LOCK_UN)
+        close(self.descriptor)
+    }
 }
