@@ -5,7 +5,7 @@ import TrackingCore
 
 /// The map in a real Chromium: real Mosquitto, agent, recorder and `godwit serve`. Screenshots are kept in
 /// `.build/screenshots`.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct MapTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct MapTests {
     // MARK: - Live
 
     @Test func oneSignsInAndSeesMarkersMove() async throws {

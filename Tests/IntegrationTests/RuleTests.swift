@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Names, fences, rules and webhooks as a user sets them up: the built gateway, a real broker, a receiver that speaks HTTP.
-@Suite(.timeLimit(.minutes(5))) struct RuleTests {
+@Suite(.timeLimit(.minutes(10))) struct RuleTests {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-rules-\(UUID().uuidString)")
 
     /// Prints the signature and the body of each request, a line each, and answers 503 to the first.
@@ -111,7 +111,7 @@ import Testing
         }
         #expect(tap.events("FENCE_ENTERED", of: "van-7").count == 1)
         gateway.terminate()
-        let ended = try await gateway.result(within: .seconds(20))
+        let ended = try await gateway.result(within: .seconds(60))
         #expect(ended.code == 0 && !ended.errors.contains("a secret of enough"), "\(ended.errors)")
     }
 

@@ -6,7 +6,7 @@ import TrackingCore
 import TrackingMQTT
 
 /// `godwit send` through a real broker, to devices in this process.
-@Suite(.timeLimit(.minutes(2))) struct SendTests {
+@Suite(.timeLimit(.minutes(10))) struct SendTests {
     /// Runs a device for `trackable` while `body` runs: it carries out what comes on its command topic.
     private func withDevice(
         _ broker: MosquittoProcess, _ trackable: String, _ agent: FakeAgent, answersDirectly: Bool,

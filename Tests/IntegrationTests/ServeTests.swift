@@ -5,7 +5,7 @@ import TrackingCore
 import TrackingStore
 
 /// `godwit serve`, `godwit token` and `godwit share` as a user runs them.
-@Suite(.timeLimit(.minutes(5))) struct ServeTests {
+@Suite(.timeLimit(.minutes(10))) struct ServeTests {
     /// A broker, a history, a folder that is gone with the test, and a gateway on them.
     private final class Stage: Sendable {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-serve-\(UUID().uuidString)")
@@ -69,7 +69,7 @@ import TrackingStore
         #expect(try await HTTPAnswer.of(path, port: port, headers: ["Authorization: Bearer \(token)"]).status == 401)
         #expect(try await stage.run(["token", "revoke", "desk"]).code == 1)
         gateway.terminate()
-        #expect(try await gateway.result(within: .seconds(20)).code == 0, "\(gateway.errors)")
+        #expect(try await gateway.result(within: .seconds(60)).code == 0, "\(gateway.errors)")
     }
 
     @Test func aShareLinkIsPrintedAndDiesOnTime() async throws {
@@ -92,7 +92,7 @@ import TrackingStore
         let list = try await stage.run(["share", "list"])
         #expect(list.output.contains("share of van 7/b") && list.output.contains("expired"))
         gateway.terminate()
-        _ = try await gateway.result(within: .seconds(20))
+        _ = try await gateway.result(within: .seconds(60))
     }
 
     @Test func aRevokedTokenEndsTheStreamThatItOpened() async throws {
@@ -111,7 +111,7 @@ import TrackingStore
         #expect(String(decoding: rest, as: UTF8.self).contains("expired"))
         await #expect(throws: TestSupportError.self) { try await streams[1].read(within: .seconds(1)) }
         gateway.terminate()
-        #expect(try await gateway.result(within: .seconds(20)).code == 0, "\(gateway.errors)")
+        #expect(try await gateway.result(within: .seconds(60)).code == 0, "\(gateway.errors)")
     }
 
     /// Whatever is presented, however, and however talkative the log is.
@@ -144,7 +144,7 @@ import TrackingStore
         }
         _ = try await HTTPAnswer.of("/session HTTP/9 \(token)", port: port, headers: ["\(token)"])
         gateway.terminate()
-        let log = try await gateway.result(within: .seconds(20)).errors
+        let log = try await gateway.result(within: .seconds(60)).errors
         #expect(log.contains("trace"))
         for secret in secrets { #expect(!log.contains(secret.dropFirst(3)), "\(secret) is in the log") }
     }
@@ -163,7 +163,7 @@ import TrackingStore
             "godwit", ["serve", "--broker", stage.broker.url, "--listen", "127.0.0.1:\(port)"] + stage.state)
         #expect(other.code != 0 && other.errors.contains("Error"), "\(other.errors)")
         gateway.terminate()
-        _ = try await gateway.result(within: .seconds(20))
+        _ = try await gateway.result(within: .seconds(60))
     }
 
     @Test func aRecorderTellsItsFigures() async throws {
@@ -204,7 +204,7 @@ import TrackingStore
         #expect(stored > 100 && page.contains("godwit_recorder_connected 1"), "\(page)")
         #expect(page.contains("# HELP godwit_recorder_stored_total "))
         recorder.terminate()
-        #expect(try await recorder.result(within: .seconds(20)).code == 0, "\(recorder.errors)")
+        #expect(try await recorder.result(within: .seconds(60)).code == 0, "\(recorder.errors)")
     }
 
     /// The running server keeps to what its description says: schemathesis makes up the requests. The live stream has no end, so
@@ -234,6 +234,6 @@ import TrackingStore
         #expect(result.code == 0, "\(result.output.suffix(6000)) \(result.errors.suffix(1000))")
         #expect(try await HTTPAnswer.of("/healthz", port: port).status == 200)
         gateway.terminate()
-        _ = try await gateway.result(within: .seconds(20))
+        _ = try await gateway.result(within: .seconds(60))
     }
 }
