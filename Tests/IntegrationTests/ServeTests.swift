@@ -48,6 +48,14 @@ import TrackingStore
             try await Programs.run("godwit", arguments + self.state)
         }
 
+        /// Publishes on the topic of van-7's positions.
+        func publish(_ options: [String]) async throws {
+            let sent = try await RunningProgram(
+                "/usr/bin/mosquitto_pub", ["-p", "\(self.broker.port)", "-q", "1", "-t", "tracking/van-7"] + options
+            ).result(within: .seconds(60))
+            #expect(sent.code == 0, "\(sent.errors)")
+        }
+
         func token(_ arguments: [String]) async throws -> String {
             let result = try await self.run(["token", "create"] + arguments)
             #expect(result.code == 0, "\(result.errors)")
@@ -112,6 +120,75 @@ import TrackingStore
         await #expect(throws: TestSupportError.self) { try await streams[1].read(within: .seconds(1)) }
         gateway.terminate()
         #expect(try await gateway.result(within: .seconds(60)).code == 0, "\(gateway.errors)")
+    }
+
+    /// What is erased is told to nobody any more, by no part of a gateway that runs.
+    @Test func whatIsErasedIsForgottenByAGatewayThatRuns() async throws {
+        let stage = try await Stage()
+        let watch = try Programs.start(
+            "godwit", ["watch", "van-7", "--broker", stage.broker.url, "--format", "json", "--silent"])
+        let (gateway, port) = try await stage.serve(stage.store)
+        let token = try await stage.token(["--name", "desk", "--read-all"])
+        let headers = ["Authorization": "Bearer \(token)"]
+        func get(_ path: String) async throws -> LoopbackHTTP.Answer {
+            try await LoopbackHTTP.request("GET", "/api/v1/\(path)", port: port, headers: headers)
+        }
+        func publish(_ seq: UInt64, _ options: [String] = ["-r"]) async throws {
+            var point = Location(
+                coordinate: try #require(Coordinate(latitude: 52.5125, longitude: -8.5)),
+                time: UnixTime(Date().timeIntervalSince1970))
+            (point.seq, point.stream) = (seq, StreamID("two"))
+            let payload = String(decoding: try LocationCodec.encode(LocationUpdate(location: point)), as: UTF8.self)
+            try await stage.publish(options + ["-m", payload])
+        }
+        let stream = try await EventStream("/api/v1/live", port: port, headers: headers)
+        try await publish(1)
+        let first = try await stream.first { $0.name == "position" }
+        #expect(first.data.contains("52.5125"))
+        try await publish(2)
+        try await watch.wait(for: "52.5125")
+        #expect(try await get("trackables/van-7/position").text.contains("52.5125"))
+        let erase = ["erase", "van-7", "--yes", "--broker", stage.broker.url] + stage.store
+        let erased = try await Programs.run("godwit", erase)
+        #expect(erased.code == 0, "\(erased.errors)")
+        let cleared = try await stream.first { $0.name == "position" && !$0.data.contains("coordinates") }
+        #expect(cleared.data == #"{"trackable":"van-7"}"#)
+        #expect(try await get("trackables/van-7/position").status == 404)
+        for path in ["positions", "trackables", "trackables/van-7"] {
+            let answer = try await get(path)
+            #expect(!answer.text.contains("52.5125"), "\(path): \(answer.text)")
+        }
+        // Streams that begin, and those that resume; what comes now is a new beginning.
+        let fresh = try await EventStream("/api/v1/live", port: port, headers: headers)
+        let resumed = try await EventStream("/api/v1/live?lastEventId=\(first.id)", port: port, headers: headers)
+        try await publish(3)
+        for stream in [fresh, resumed] {
+            let position = try await stream.first {
+                $0.name == "position" && $0.data.contains("coordinates") && $0.data.contains("van-7")
+            }
+            #expect(position.data.contains(#""seq":3"#), "\(position.data)")
+        }
+        try await watch.wait(for: #""seq":3"#)
+        let lines = watch.output.split(separator: "\n").filter { $0.contains(#""event":"location""#) }
+        #expect(lines.count == 4 && !lines[2].contains("coordinates"), "\(watch.output)")
+        // Any user of MQTT clears it so; and an erasing is heard also where the broker keeps nothing.
+        try await stage.publish(["-r", "-n"])
+        try await Self.wait { try await get("trackables/van-7/position").status == 404 }
+        try await publish(4, [])
+        try await Self.wait { try await get("trackables/van-7/position").status == 200 }
+        #expect(try await Programs.run("godwit", erase).code == 0)
+        try await Self.wait { try await get("trackables/van-7/position").status == 404 }
+        gateway.terminate()
+        watch.terminate()
+        #expect(try await gateway.result(within: .seconds(60)).code == 0, "\(gateway.errors)")
+    }
+
+    private static func wait(until isSo: () async throws -> Bool) async throws {
+        let deadline = ContinuousClock.now.advanced(by: .seconds(20))
+        while try await !isSo() {
+            try #require(ContinuousClock.now < deadline)
+            try await Task.sleep(for: .milliseconds(50))
+        }
     }
 
     /// Whatever is presented, however, and however talkative the log is.
