@@ -101,9 +101,11 @@ public struct Gateway: Service {
 
     /// Serves until a graceful shutdown or cancellation.
     ///
-    /// - Throws: what the system says where the address cannot be listened on.
+    /// - Throws: `inputUnreadable` where the address cannot be listened on.
     public func run() async throws {
-        try await self.application().run()
+        try await ListenFailure.named(host: self.configuration.host, port: self.configuration.port) {
+            try await self.application().run()
+        }
     }
 
     /// The server, to be run.

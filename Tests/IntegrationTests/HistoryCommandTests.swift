@@ -326,6 +326,7 @@ import TrackingStore
         #expect(erased.code == 0, "\(erased.errors)")
         #expect(erased.lines[0].hasPrefix("erased: 2000 points, 0 trips") && erased.lines.count == 2)
         #expect(erased.lines[1] == "broker: 1 kept message cleared")
+        #expect(try await shelf.run(["history", "van"]).code == 1)
         #expect(try shelf.filesHolding(secret).isEmpty)
         #expect(try await Self.kept(at: broker) == ["tracking/other"])
         // The whole log comes again: nothing of it is taken, and all of it counts as handled.

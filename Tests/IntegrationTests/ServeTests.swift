@@ -237,10 +237,25 @@ import TrackingStore
         let ready = try await HTTPAnswer.of("/readyz", port: port)
         #expect(!ready.text.contains("history") && ready.text.contains("\"database\":true"))
         let other = try await Programs.run(
-            "godwit", ["serve", "--broker", stage.broker.url, "--listen", "127.0.0.1:\(port)"] + stage.state)
-        #expect(other.code != 0 && other.errors.contains("Error"), "\(other.errors)")
+            "godwit",
+            [
+                "serve", "--broker", stage.broker.url, "--listen", "127.0.0.1:\(port)", "--state",
+                stage.folder.appending(path: "other").path(),
+            ])
+        #expect(other.code == 66 && other.errors.contains("cannot listen on 127.0.0.1:\(port)"), "\(other.errors)")
+        let recorder = try await Programs.run(
+            "godwit",
+            ["record", "--broker", stage.broker.url, "--listen", "no.such.invalid:1", "--store"]
+                + ["sqlite:\(stage.folder.appending(path: "other.sqlite").path())"])
+        #expect(recorder.code == 66 && recorder.errors.contains("no.such.invalid:1"), "\(recorder.errors)")
         gateway.terminate()
         _ = try await gateway.result(within: .seconds(60))
+    }
+
+    @Test(arguments: ["foo", "https://a.example/path", "https://a.example/", "ftp://a.example", "https://"])
+    func anOriginIsNamedAsBrowsersDo(text: String) async throws {
+        let result = try await Programs.run("godwit", ["serve", "--cors", text])
+        #expect(result.code == 64 && result.errors.contains("--cors is an origin"), "\(result.errors)")
     }
 
     @Test func aRecorderTellsItsFigures() async throws {

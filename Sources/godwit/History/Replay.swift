@@ -62,7 +62,7 @@ struct Replay: AsyncParsableCommand {
         publisher.add(Trackable(self.newID))
         let player = HistoryPlayer(publisher: publisher, pace: try self.pace(), failsFast: self.broker.failFast)
         try await self.store.use { store in
-            if try await store.verify(self.id) == nil { try nothingIsStored(of: self.id) }
+            if try await isNothingStored(of: self.id, in: store) { try nothingIsStored(of: self.id) }
             try await player.run(query, of: store)
         }
     }
