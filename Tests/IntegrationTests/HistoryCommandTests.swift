@@ -163,7 +163,12 @@ import TrackingStore
                 "--battery", "none", "--default-resolution", "HIGH/100/0", "--batch-window", "0.2",
                 "--acknowledge-by", "keeper",
             ])
-        try await Self.wait { (try? await shelf.run(["history", "van"]).lines.count) ?? 0 >= 20 }
+        do {
+            try await Self.wait { (try? await shelf.run(["history", "van"]).lines.count) ?? 0 >= 20 }
+        } catch {
+            Issue.record("recorder: \(recorder.errors) agent: \(agent.errors)")
+            throw error
+        }
         let copy = shelf.path("copy.sqlite")
         #expect(try await shelf.run(["backup", copy]).code == 0)
         let watch = try await Programs.run(

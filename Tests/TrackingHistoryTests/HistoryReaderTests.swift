@@ -250,7 +250,8 @@ import TrackingHistory
         #expect(
             events.refusals == [
                 "line 3: it has 2 fields, and the header 3", "line 4: it has no time that can be read",
-                "line 5: its latitude or longitude is out of range", "line 6: its latitude or longitude is not a number of degrees, as in 47.5",
+                "line 5: its latitude or longitude is out of range",
+                "line 6: its latitude or longitude is not a number of degrees, as in 47.5",
                 "line 7: it has 4 fields, and the header 3",
             ])
     }
