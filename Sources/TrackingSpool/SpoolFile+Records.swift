@@ -72,37 +72,24 @@ extension SpoolFile {
             SELECT seq, time, kind, trip, payload, checksum FROM record \
             WHERE stream = ? AND seq BETWEEN ? AND ? ORDER BY seq
             """, in: db)
-        var reading = SpoolReading()
-        var bytes = 0
-        var considered = seqs
-        var found = SeqSet()
-        ranges: for range in seqs.from(stream.floor).ranges {
+        var reader = RecordReader(stream, maximumCount: maximumCount, maximumBytes: maximumBytes)
+        reader.reserve(min(seqs.count, maximumCount))
+        for range in seqs.from(stream.floor).ranges {
             defer { statement.reset() }
             statement.bind(stream.number, 1)
             statement.bind(Int64(clamping: range.lowerBound), 2)
             statement.bind(Int64(clamping: range.upperBound), 3)
             while try statement.step() {
-                guard let record = Self.record(statement, of: stream), !found.contains(record.seq) else { continue }
-                let isFull =
-                    reading.records.count >= maximumCount
-                    || (!reading.records.isEmpty && bytes + record.payload.count > maximumBytes)
-                if isFull {
-                    considered = seqs.through(record.seq - 1)
-                    break ranges
-                }
-                bytes += record.payload.count
-                found.insert(record.seq)
-                reading.records.append(record)
+                guard let full = reader.take(statement) else { continue }
+                return reader.reading(of: seqs.through(full - 1))
             }
         }
-        considered.subtract(found)
-        reading.missing = considered
-        return reading
+        return reader.reading(of: seqs)
     }
 
-    /// The record of a row that begins with seq, time, kind, trip, payload and checksum; `nil` when it is damaged.
+    /// The record of a row that has seq, time, kind, trip, payload and checksum from a column on; `nil` when it is damaged.
     static func record(
-        _ row: DirectStatement, from first: Int32 = 0, of stream: SpoolBook.Stream
+        _ row: DirectStatement, from first: Int32, of stream: SpoolBook.Stream
     ) -> SpoolRecord? {
         guard let kind = UInt8(exactly: row.integer(first + 2)).flatMap(SpoolRecord.Kind.init),
             let seq = UInt64(exactly: row.integer(first)), seq > 0

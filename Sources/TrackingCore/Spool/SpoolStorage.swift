@@ -127,12 +127,12 @@ public struct SpoolEntry: Hashable, Sendable {
 /// What was read.
 public struct SpoolReading: Hashable, Sendable {
     /// The records that are whole.
-    public var records: [SpoolRecord]
+    public var records: SpoolRecords
     /// Those between them that are not there, or were damaged: they are not in the log any more.
     public var missing: SeqSet
 
     /// Makes a reading.
-    public init(records: [SpoolRecord] = [], missing: SeqSet = SeqSet()) {
+    public init(records: SpoolRecords = [], missing: SeqSet = SeqSet()) {
         self.records = records
         self.missing = missing
     }

@@ -108,6 +108,6 @@ struct SpoolBench {
             if bytes > maximumBytes, !records.isEmpty { break }
             records.append(record)
         }
-        self.perform(self.machine.loaded(records, missing: missing, now: self.now))
+        self.perform(self.machine.loaded(SpoolRecords(records), missing: missing, now: self.now))
     }
 }
