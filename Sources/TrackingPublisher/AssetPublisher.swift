@@ -283,7 +283,9 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
                 ages = machine.ages
                 self.log.knowsAges = ages.isGiven
             }
-            self.log.ask(actions.compactMap { if case .log(let id, let action) = $0 { (id, action) } else { nil } })
+            self.log.ask(
+                actions.compactMap { if case .log(let id, let action) = $0 { (id, action) } else { nil } },
+                goesOn: actions.contains { if case .send = $0 { true } else { false } })
             for action in actions {
                 if case .limitsChanged(let limits) = action { self.log.keep(within: Self.limits(limits, self.spool)) }
                 self.perform(action)

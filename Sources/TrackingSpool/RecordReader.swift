@@ -3,11 +3,14 @@ import TrackingSQLite
 
 /// Takes in the rows of a reading, straight from SQLite's own memory.
 struct RecordReader {
-    private let stream: SpoolBook.Stream
+    let stream: SpoolBook.Stream
     private let maximumCount: Int
     private let maximumBytes: Int
     private var records = SpoolRecords()
-    private var last: UInt64 = 0
+    /// The number of the last that was read.
+    private(set) var last: UInt64 = 0
+    /// The number of the first that went beyond the limits.
+    private(set) var excess: UInt64?
     /// The trip of the last record: the next is most often of the same.
     private var trip: [UInt8] = []
     private var tripID: String?
@@ -25,26 +28,23 @@ struct RecordReader {
     }
 
     /// Takes in a row of seq, time, kind, trip, payload and checksum, unless it is damaged.
-    ///
-    /// - Returns: The number of a record that goes beyond the limits; `nil` to go on.
-    mutating func take(_ row: DirectStatement) -> UInt64? {
+    mutating func take(_ row: DirectStatement) {
         let payload = row.buffer(4, isText: false)
         guard let kind = UInt8(exactly: row.integer(2)).flatMap(SpoolRecord.Kind.init),
             let seq = UInt64(exactly: row.integer(0)), seq > self.last
-        else { return nil }
+        else { return }
         let trip = row.isNull(3) ? UnsafeRawBufferPointer(start: nil, count: 0) : row.buffer(3, isText: true)
         let (time, checksum) = (row.number(1), UInt64(bitPattern: row.integer(5)))
         let value = self.stream.sum.value(
             seq: seq, time: time, kind: kind.rawValue, trip: trip, payload: payload)
-        guard value == checksum || self.hasEarlierSum(seq, time, kind, trip, payload, checksum) else { return nil }
+        guard value == checksum || self.hasEarlierSum(seq, time, kind, trip, payload, checksum) else { return }
         let isFull =
             self.records.count >= self.maximumCount
             || (!self.records.isEmpty && payload.count > self.maximumBytes - self.records.byteCount)
-        if isFull { return seq }
+        guard !isFull else { return self.excess = seq }
         self.last = seq
         self.records.append(
             seq: seq, time: UnixTime(time), kind: kind, tripID: row.isNull(3) ? nil : self.text(trip), payload: payload)
-        return nil
     }
 
     /// What was read, and what of `seqs` was not.

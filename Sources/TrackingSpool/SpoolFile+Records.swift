@@ -67,25 +67,55 @@ extension SpoolFile {
         _ id: StreamID, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int, _ db: Database
     ) throws -> SpoolReading {
         guard let stream = self.book[id] else { return SpoolReading(missing: seqs) }
-        let statement = try DirectStatement(
+        var reader = RecordReader(stream, maximumCount: maximumCount, maximumBytes: maximumBytes)
+        reader.reserve(min(seqs.count, maximumCount))
+        for range in seqs.from(stream.floor).ranges {
+            try self.readRun(range, &reader, db)
+            try self.readRest(range, &reader, db)
+            if let excess = reader.excess { return reader.reading(of: seqs.through(excess - 1)) }
+        }
+        return reader.reading(of: seqs)
+    }
+
+    /// Most records of a stream were added one behind the other: their rows are next to each other, and need no index.
+    private func readRun(_ range: ClosedRange<UInt64>, _ reader: inout RecordReader, _ db: Database) throws {
+        guard range.upperBound - range.lowerBound >= Self.shortestRun else { return }
+        let first = try DirectStatement("SELECT place FROM record WHERE stream = ? AND seq = ?", in: db)
+        defer { first.reset() }
+        first.bind(reader.stream.number, 1)
+        first.bind(Int64(clamping: range.lowerBound), 2)
+        guard try first.step() else { return }
+        let rows = try DirectStatement(
+            """
+            SELECT seq, time, kind, trip, payload, checksum, stream FROM record WHERE place >= ? ORDER BY place
+            """, in: db)
+        defer { rows.reset() }
+        rows.bind(first.integer(0), 1)
+        var next = Int64(clamping: range.lowerBound)
+        while next <= range.upperBound, reader.excess == nil, try rows.step() {
+            guard rows.integer(6) == reader.stream.number, rows.integer(0) == next else { return }
+            reader.take(rows)
+            next += 1
+        }
+    }
+
+    /// What follows the last that was read, by the index.
+    private func readRest(_ range: ClosedRange<UInt64>, _ reader: inout RecordReader, _ db: Database) throws {
+        guard reader.excess == nil, reader.last < range.upperBound else { return }
+        let rows = try DirectStatement(
             """
             SELECT seq, time, kind, trip, payload, checksum FROM record \
             WHERE stream = ? AND seq BETWEEN ? AND ? ORDER BY seq
             """, in: db)
-        var reader = RecordReader(stream, maximumCount: maximumCount, maximumBytes: maximumBytes)
-        reader.reserve(min(seqs.count, maximumCount))
-        for range in seqs.from(stream.floor).ranges {
-            defer { statement.reset() }
-            statement.bind(stream.number, 1)
-            statement.bind(Int64(clamping: range.lowerBound), 2)
-            statement.bind(Int64(clamping: range.upperBound), 3)
-            while try statement.step() {
-                guard let full = reader.take(statement) else { continue }
-                return reader.reading(of: seqs.through(full - 1))
-            }
-        }
-        return reader.reading(of: seqs)
+        defer { rows.reset() }
+        rows.bind(reader.stream.number, 1)
+        rows.bind(Int64(clamping: max(range.lowerBound, reader.last + 1)), 2)
+        rows.bind(Int64(clamping: range.upperBound), 3)
+        while reader.excess == nil, try rows.step() { reader.take(rows) }
     }
+
+    /// How many records a run must promise, to be looked for.
+    private static let shortestRun = 16
 
     /// The record of a row that has seq, time, kind, trip, payload and checksum from a column on; `nil` when it is damaged.
     static func record(
