@@ -19,6 +19,9 @@ struct ReadAhead: Hashable, Sendable {
         if !records.isEmpty { self.chunks.append(records) }
     }
 
+    /// It may be long until they can go: they are read again.
+    mutating func forget() { self.chunks = [] }
+
     /// Whether they are a whole batch of at most so many records and bytes.
     func isFull(_ count: Int, _ bytes: Int) -> Bool { self.count >= count || self.byteCount > bytes }
 

@@ -108,6 +108,7 @@ extension SpoolStateMachine {
     public mutating func closed(isOrderly: Bool = false, now: MonotonicTime) -> [Action] {
         guard self.isOpen else { return [] }
         self.isOpen = false
+        self.ahead?.forget()
         guard case .inFlight(let isProbe) = self.phase else { return [] }
         self.phase = .idle
         guard !isProbe, !isOrderly else { return [] }

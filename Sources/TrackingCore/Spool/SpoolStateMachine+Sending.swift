@@ -61,7 +61,10 @@ extension SpoolStateMachine {
     private mutating func readAhead(of attempt: Attempt) -> [Action] {
         guard !self.isReading, let place = self.place(of: attempt.stream) else { return [] }
         let full = self.limit.current
-        if self.ahead?.stream == attempt.stream, self.ahead?.isFull(2 * full, 2 * self.configuration.batchBytes) == true
+        let together = max(1, self.batchesAhead / 2)
+        let enough = self.batchesAhead - together + 1
+        if self.ahead?.stream == attempt.stream,
+            self.ahead?.isFull(enough * full, enough * self.configuration.batchBytes) == true
         {
             return []
         }
@@ -73,7 +76,7 @@ extension SpoolStateMachine {
         guard let first = rest.first, rest.count >= full,
             rest.count >= self.configuration.batchSize || stream.isEnded || first <= stream.urgentThrough
         else { return [] }
-        let batches = min(Self.batchesReadTogether, rest.count / full)
+        let batches = min(together, rest.count / full)
         return [
             self.ask(
                 for: rest.prefix(batches * full), of: attempt.stream,

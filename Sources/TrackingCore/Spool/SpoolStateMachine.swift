@@ -69,12 +69,13 @@ public struct SpoolStateMachine: Sendable {
 
     /// A batch that ends the connection so often, running, is taken for refused (`protocol.md`, "A refusal may look like success").
     static let maximumDisconnections = 3
-    /// How many batches are asked for together: to hand them over takes as long for many as for one.
-    static let batchesReadTogether = 4
     /// The most ranges of lost records declared in one batch.
     static let maximumGoneRanges = 200
 
     var configuration: Configuration
+    /// How many batches are read while others are in flight, ≥ 1, half of them together: to hand them over takes as long for many
+    /// as for one. Each takes memory.
+    public var batchesAhead = 1
     var random: SplitMix64
     /// Oldest first; the last one is being written, unless it ended.
     var streams: [SpoolStream] = []
