@@ -95,7 +95,7 @@ extension PublisherStateMachine {
     }
 
     /// How many batches of all trackables together are read before they go, where there are so few.
-    private static let batchesAhead = 8
+    private static let batchesAhead = 16
 
     private mutating func perform(
         _ action: SpoolStateMachine.Action, of id: TrackableID, at moment: Moment

@@ -3,7 +3,10 @@ import TrackingSQLite
 
 /// Takes in the rows of a reading, straight from SQLite's own memory.
 struct RecordReader {
-    let stream: SpoolBook.Stream
+    /// The number of the stream.
+    let number: Int64
+    private let id: StreamID
+    private let sum: RecordChecksum
     private let maximumCount: Int
     private let maximumBytes: Int
     private var records = SpoolRecords()
@@ -16,7 +19,9 @@ struct RecordReader {
     private var tripID: String?
 
     init(_ stream: SpoolBook.Stream, maximumCount: Int, maximumBytes: Int) {
-        self.stream = stream
+        self.number = stream.number
+        self.id = stream.id
+        self.sum = stream.sum
         self.maximumCount = maximumCount
         self.maximumBytes = maximumBytes
     }
@@ -35,7 +40,7 @@ struct RecordReader {
         else { return }
         let trip = row.isNull(3) ? UnsafeRawBufferPointer(start: nil, count: 0) : row.buffer(3, isText: true)
         let (time, checksum) = (row.number(1), UInt64(bitPattern: row.integer(5)))
-        let value = self.stream.sum.value(
+        let value = self.sum.value(
             seq: seq, time: time, kind: kind.rawValue, trip: trip, payload: payload)
         guard value == checksum || self.hasEarlierSum(seq, time, kind, trip, payload, checksum) else { return }
         let isFull =
@@ -62,7 +67,7 @@ struct RecordReader {
         let record = SpoolRecord(
             seq: seq, time: UnixTime(time), kind: kind, tripID: String(decoding: trip, as: UTF8.self),
             payload: Array(payload))
-        return record.checksum(in: self.stream.id) == checksum
+        return record.checksum(in: self.id) == checksum
     }
 
     private mutating func text(_ bytes: UnsafeRawBufferPointer) -> String {

@@ -1,4 +1,3 @@
-import Dispatch
 import GRDB
 import Synchronization
 public import TrackingCore
@@ -20,7 +19,7 @@ public final class SQLiteSpool: SpoolStorage {
     public let path: String
     private let durability: Durability
     private let checkedSize: Int64
-    private let thread = DispatchQueue(label: "godwit.spool")
+    private let thread = SpoolThread()
     private let waiting = Mutex(Waiting())
     private let file = Mutex<SpoolFile?>(nil)
     private let sweeping = Mutex(Sweeping())
@@ -79,6 +78,9 @@ public final class SQLiteSpool: SpoolStorage {
         self.checkedSize = checkedSize
         self.sweepPause = sweepPause
     }
+
+    /// See ``SpoolStorage/executor``: its own thread.
+    public var executor: (any TaskExecutor)? { self.thread }
 
     /// See ``SpoolStorage/open(now:)``.
     public func open(now: UnixTime) async throws(TrackingError) -> SpoolContents {
@@ -287,9 +289,7 @@ extension SQLiteSpool {
     }
 
     private func sweepAfterPause() {
-        let pause = self.sweepPause.components
-        let seconds = Double(pause.seconds) + Double(pause.attoseconds) / 1e18
-        self.thread.asyncAfter(deadline: .now() + seconds) { [weak self] in self?.sweep() }
+        self.thread.async(after: self.sweepPause) { [weak self] in self?.sweep() }
     }
 
     /// Deletes some of these rows; what was asked for meanwhile comes before the next.

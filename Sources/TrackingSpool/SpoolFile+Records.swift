@@ -82,7 +82,7 @@ extension SpoolFile {
         guard range.upperBound - range.lowerBound >= Self.shortestRun else { return }
         let first = try DirectStatement("SELECT place FROM record WHERE stream = ? AND seq = ?", in: db)
         defer { first.reset() }
-        first.bind(reader.stream.number, 1)
+        first.bind(reader.number, 1)
         first.bind(Int64(clamping: range.lowerBound), 2)
         guard try first.step() else { return }
         let rows = try DirectStatement(
@@ -93,7 +93,7 @@ extension SpoolFile {
         rows.bind(first.integer(0), 1)
         var next = Int64(clamping: range.lowerBound)
         while next <= range.upperBound, reader.excess == nil, try rows.step() {
-            guard rows.integer(6) == reader.stream.number, rows.integer(0) == next else { return }
+            guard rows.integer(6) == reader.number, rows.integer(0) == next else { return }
             reader.take(rows)
             next += 1
         }
@@ -108,7 +108,7 @@ extension SpoolFile {
             WHERE stream = ? AND seq BETWEEN ? AND ? ORDER BY seq
             """, in: db)
         defer { rows.reset() }
-        rows.bind(reader.stream.number, 1)
+        rows.bind(reader.number, 1)
         rows.bind(Int64(clamping: max(range.lowerBound, reader.last + 1)), 2)
         rows.bind(Int64(clamping: range.upperBound), 3)
         while reader.excess == nil, try rows.step() { reader.take(rows) }
