@@ -8,6 +8,11 @@ public struct TrackableID: Hashable, Sendable, CustomStringConvertible {
     /// The id as the user wrote it.
     public var description: String { self.rawValue }
 
+    /// Two are the same when their texts are: the topic level follows from the text.
+    public static func == (left: Self, right: Self) -> Bool { left.rawValue == right.rawValue }
+    /// See ``==(_:_:)``.
+    public func hash(into hasher: inout Hasher) { hasher.combine(self.rawValue) }
+
     /// Makes an id.
     ///
     /// - Throws: `invalidName` that says which rule is broken.

@@ -54,11 +54,9 @@ struct PostgresLedger {
 
     /// Makes the partitions that a batch needs, each in a transaction of its own.
     mutating func makePartitions(for batch: RecordingBatch, _ connection: PostgresConnection) throws(TrackingError) {
-        for recording in batch.recordings {
-            let months = self.partitions.missing(for: recording.points, at: recording.receivedAt)
-            for month in months { try Self.make(month, connection) }
-            self.partitions.made(months)
-        }
+        let months = self.partitions.missing(for: batch)
+        for month in months { try Self.make(month, connection) }
+        self.partitions.made(months)
     }
 
     /// Makes the partition of a month, with what `point_other` has of it.
