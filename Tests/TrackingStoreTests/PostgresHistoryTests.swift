@@ -189,6 +189,32 @@ struct PostgresHistoryTests {
         try await two.close()
     }
 
+    @Test func aDatabaseOfTheFirstVersionIsBroughtUpToDate() async throws {
+        let server = try await PostgresServer.shared()
+        let address = try await server.makeDatabase()
+        let at = now.seconds
+        try await server.execute(
+            """
+            \(PostgresHistorySchema.migrations[0]); UPDATE schema_version SET version = 1;
+            INSERT INTO trackable (id, recent, last_time, last_stream, last_seq, run_first, run_last, run_south, run_west,
+                run_north, run_east, run_count) VALUES
+                ('van', '1', \(at + 2), 1, 2, \(at + 1), \(at + 2), 52.0001, -8.66, 52.0002, -8.66, 2);
+            INSERT INTO stream (trackable, id) VALUES (1, 'one');
+            INSERT INTO coverage VALUES (1, 1, 2, 1);
+            INSERT INTO point (trackable, time, stream, seq, clock_fault, latitude, longitude) VALUES
+                (1, \(at + 1), 1, 1, 0, 52.0001, -8.66), (1, \(at + 2), 1, 2, 0, 52.0002, -8.66)
+            """, in: address)
+        let (store, van) = (try await PostgresHistoryStore(address: address), try trackable("van"))
+        for seq in UInt64(2)...9 { _ = try await store.store(batch([point(seq)])) }
+        let other = try await PostgresHistoryStore(address: address)
+        #expect(try await other.acknowledgement(of: van).streams == [stream("one"): 9])
+        let box = try #require(GeoBox(south: 52.00089, west: -8.7, north: 52.00091, east: -8.6))
+        #expect(try await other.trackables(in: box, during: .all) == [van])
+        #expect(try await other.verify(van)?.streams.first?.duplicates == 1)
+        try await other.close()
+        try await store.close()
+    }
+
     /// What only a program that writes past the store could have left: a point that is there and that no row tells of.
     @Test func aPointThatIsThereAlreadyStopsNothing() async throws {
         let server = try await PostgresServer.shared()
