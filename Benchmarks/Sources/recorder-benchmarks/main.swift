@@ -2,7 +2,8 @@
 // same machine.
 //
 // `recorder-benchmarks PROGRAM`, where PROGRAM is a release build of `godwit`, whose memory is measured; `recorder-benchmarks memory`
-// only for what PostgreSQL takes of messages that are in memory already. That is beside each row of the broker as well.
+// only for what PostgreSQL takes of messages that are in memory already, which is beside each row of the broker as well;
+// `recorder-benchmarks growth` for what a point costs in PostgreSQL up to 10,000,000 (some 4 GB, some minutes).
 
 import BenchmarkSupport
 import Glibc
@@ -12,7 +13,7 @@ import TrackingRecorder
 import TrackingStore
 
 guard CommandLine.arguments.count == 2 else {
-    print("usage: recorder-benchmarks PROGRAM | memory")
+    print("usage: recorder-benchmarks PROGRAM | memory | growth")
     exit(64)
 }
 let trackables = 2_000
@@ -187,6 +188,17 @@ if CommandLine.arguments[1] == "memory" {
     try postgres.end()
     exit(report.isMet ? 0 : 1)
 }
+if CommandLine.arguments[1] == "growth" {
+    let postgres = try PrivatePostgres()
+    let costs = try await growth(in: postgres)
+    for (index, cost) in costs.enumerated() {
+        report.measure("PostgreSQL: a point at \(index + 1),000,000 stored", cost, "µs")
+    }
+    report.compare(
+        "PostgreSQL: a point at 10,000,000; at 1,000,000", reference: costs[0], measured: costs[9], "µs", .atMost(1.5))
+    try postgres.end()
+    exit(report.isMet ? 0 : 1)
+}
 let batches = try batchMessages()
 let liveAlone = try await alone(live, points: livePoints, together: 500)
 for window in [20, 100, 500, 1000] {
@@ -242,6 +254,31 @@ func memoryRates(
         report.compare(
             "PostgreSQL: a point a message, \(together) a commit, from memory; bare COPY, \(together) a commit",
             reference: reference, measured: measured, "points/s", .atLeast(0.5))
+    }
+}
+
+/// Microseconds that a point takes in PostgreSQL, from the vehicles in turn, 5,000 a commit: the last 100,000 of each million up to ten.
+func growth(in postgres: PrivatePostgres) async throws -> [Double] {
+    let ids = try (0..<trackables).map { try TrackableID("van-\($0)") }
+    return try await Place.server(postgres).withStore { store in
+        var costs: [Double] = []
+        for million in 0..<10 {
+            var spent = 0.0
+            for first in stride(from: million * 1_000_000, to: (million + 1) * 1_000_000, by: 5000) {
+                var batch = RecordingBatch()
+                for number in first..<(first + 5000) {
+                    let id = ids[number % trackables]
+                    var recording = Recording(of: id, at: UnixTime(start.seconds + 1e6))
+                    recording.points = [try point(UInt64(number / trackables + 1), of: id)]
+                    batch.recordings.append(recording)
+                }
+                let begin = secondsNow()
+                _ = try await store.store(batch)
+                if first % 1_000_000 >= 900_000 { spent += secondsNow() - begin }
+            }
+            costs.append(spent / 100_000 * 1e6)
+        }
+        return costs
     }
 }
 
