@@ -103,7 +103,12 @@ public struct Gateway: Service {
     ///
     /// - Throws: what the system says where the address cannot be listened on.
     public func run() async throws {
-        try await self.application().run()
+        // The server waits for every answer to end, and a stream's would not.
+        try await withGracefulShutdownHandler {
+            try await self.application().run()
+        } onGracefulShutdown: { [hub] in
+            hub?.finish()
+        }
     }
 
     /// The server, to be run.

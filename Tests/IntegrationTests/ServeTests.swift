@@ -95,7 +95,7 @@ import TrackingStore
         _ = try await gateway.result(within: .seconds(20))
     }
 
-    @Test func aRevokedTokenEndsTheStreamThatItOpened() async throws {
+    @Test func aRevokedTokenEndsTheStreamThatItOpenedAndTheGatewaysEndTheRest() async throws {
         let stage = try await Stage()
         let (gateway, port) = try await stage.serve()
         let token = try await stage.token(["--name", "desk", "--read-all"])
@@ -111,6 +111,9 @@ import TrackingStore
         #expect(String(decoding: rest, as: UTF8.self).contains("expired"))
         await #expect(throws: TestSupportError.self) { try await streams[1].read(within: .seconds(1)) }
         gateway.terminate()
+        // What the others read ends with the gateway, and does not keep it.
+        let last = try await streams[1].read { String(decoding: $0, as: UTF8.self).contains("shutdown") }
+        #expect(String(decoding: last, as: UTF8.self).contains(#"event: end"#))
         #expect(try await gateway.result(within: .seconds(20)).code == 0, "\(gateway.errors)")
     }
 
