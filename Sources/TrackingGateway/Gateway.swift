@@ -113,8 +113,10 @@ public struct Gateway: Service {
 
     /// The server, to be run.
     package func application() -> some ApplicationProtocol {
-        Application(
-            router: self.router(),
+        let router = self.router()
+        OtherMethods.add(to: router)
+        return Application(
+            router: router,
             server: ConnectionLimits(patience: self.configuration.patience).server,
             configuration: ApplicationConfiguration(
                 address: .hostname(self.configuration.host, port: self.configuration.port), serverName: nil,

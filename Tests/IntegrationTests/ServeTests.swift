@@ -228,7 +228,7 @@ import TrackingStore
                 "run", "http://127.0.0.1:\(port)/api/v1/openapi.json", "--header", "Authorization: Bearer \(token)",
                 "--max-examples", "40", "--phases", "examples,coverage,fuzzing", "--seed", "1", "--no-color",
                 "--checks",
-                "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,response_headers_conformance",
+                "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,response_headers_conformance,unsupported_method",
                 "--exclude-path", "/readyz", "--exclude-path", "/api/v1/live",
             ], environment: [:], input: "/dev/null")
         let result = try await program.result(within: .seconds(180))
