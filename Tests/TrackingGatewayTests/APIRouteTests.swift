@@ -344,6 +344,38 @@ import TrackingTesting
         }
     }
 
+    @Test func anotherMethodIsToldWhichThereAre() async throws {
+        let gateway = try TestGateway()
+        let token = try await gateway.token()
+        try await gateway.test { client in
+            func ask(_ path: String, _ method: HTTPRequest.Method) async throws -> TestResponse {
+                try await client.execute(uri: path, method: method, headers: .bearer(token))
+            }
+            for method in [HTTPRequest.Method.post, .put, .patch, .delete, .options, .trace] {
+                let answer = try await ask("/api/v1/trackables/van/position", method)
+                #expect(answer.status == .methodNotAllowed && answer.headers[.allow] == "GET, HEAD", "\(method)")
+                #expect(answer.headers[.contentType] == "application/problem+json")
+                #expect(answer.json?["status"]?.count == 405)
+            }
+            #expect(try await ask("/session", .patch).headers[.allow] == "GET, HEAD, POST, DELETE")
+            #expect(try await ask("/api/v1/nothing", .post).status == .notFound)
+        }
+    }
+
+    @Test func headIsAnsweredLikeGetWithoutABody() async throws {
+        let gateway = try TestGateway()
+        let token = try await gateway.token()
+        try await gateway.test { client in
+            let paths = ["/healthz", "/api/v1/openapi.json", "/api/v1/trackables/van/position", "/", "/api/v1/nothing"]
+            for path in paths {
+                let get = try await client.execute(uri: path, method: .get, headers: .bearer(token))
+                let head = try await client.execute(uri: path, method: .head, headers: .bearer(token))
+                #expect(head.status == get.status && head.body.readableBytes == 0, "\(path)")
+                #expect(head.headers[.contentType] == get.headers[.contentType])
+            }
+        }
+    }
+
     /// What is there for people's browsers and phones alone.
     private static let undescribed = ["get /s/", "get /map/", "get /leaflet/", "get /tiles/"]
 
