@@ -181,14 +181,12 @@ extension SpoolStateMachine {
         return self.wait(now: now)
     }
 
-    /// MQTT 5, 2.4: "Implementation specific error", "Payload format invalid".
+    /// MQTT 5, 2.4: "Implementation specific error".
     private static let implementationError: UInt8 = 0x83
-    private static let payloadFormatInvalid: UInt8 = 0x99
 
     /// Whether it may be what a record says that is refused: by the broker's rules, or by one that looks into payloads.
     private static func mayBeContent(_ refusal: TrackingError) -> Bool {
-        refusal.code == .notAuthorized || refusal.reasonCode == Self.payloadFormatInvalid
-            || refusal.reasonCode == Self.implementationError
+        refusal.code == .notAuthorized || refusal.isContentRefusal
     }
 
     /// Told once, until a batch is taken.
