@@ -36,6 +36,7 @@ struct LiveTable {
         case .location(let id, let received):
             guard !received.isLate else { return }
             self.rows[id, default: Row()].location = received.update.location
+        case .locationCleared(let id): self.rows[id, default: Row()].location = nil
         case .state(let id, let state, _): self.rows[id, default: Row()].state = state
         case .resolution(let id, let inForce): self.rows[id, default: Row()].resolution = inForce
         case .trip(let id, let trip): self.rows[id, default: Row()].trip = trip

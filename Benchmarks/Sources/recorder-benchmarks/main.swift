@@ -48,7 +48,8 @@ func batchMessages() throws -> [OutgoingMessage] {
                 payload: LocationCodec.encodeFeature(try point(seq, of: id), inheriting: stream))
         }
         let batch = HistoryBatch(
-            id: "b\(index)", stream: stream, oldest: 1, gone: [], records: records, remaining: 0, end: nil)
+            id: "b\(index)", stream: stream, oldest: 1, gone: [], records: SpoolRecords(records), remaining: 0, end: nil
+        )
         return OutgoingMessage(
             topic: TopicRoot.standard.path(.history(id)), payload: HistoryCodec.encode(batch), isRetained: false)
     }

@@ -65,7 +65,7 @@ struct Replay: AsyncParsableCommand {
         let player = HistoryPlayer(
             publisher: publisher, id: self.newID, pace: try self.pace(), failsFast: self.broker.failFast)
         try await self.store.use { store in
-            if try await store.verify(self.id) == nil { try nothingIsStored(of: self.id) }
+            if try await isNothingStored(of: self.id, in: store) { try nothingIsStored(of: self.id) }
             try await player.run(query, of: store)
         }
     }
