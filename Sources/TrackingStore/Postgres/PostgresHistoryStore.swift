@@ -50,11 +50,11 @@ public final class PostgresHistoryStore: HistoryStore {
     ) async throws(TrackingError) -> StoreReport {
         try await self.write { connection, known throws(TrackingError) in
             try known.makePartitions(for: batch, connection)
-            let isAlone = try known.begin(for: batch, connection)
-            let changes = known.ledger.apply(batch, leavingTails: isAlone)
-            let new = try PostgresWriting(connection, how).write(changes)
+            let (changes, isAlone) = try known.begin(batch, connection)
+            let writing = PostgresWriting(connection, how)
+            try writing.writeRows(changes)
             if !isAlone { try known.noteChanges(of: changes, connection) }
-            try connection.runAll("COMMIT")
+            let new = try writing.commit(changes.points)
             return StoreReport(changes, newPoints: new)
         }
     }

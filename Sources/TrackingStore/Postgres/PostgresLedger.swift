@@ -75,11 +75,33 @@ struct PostgresLedger {
         try connection.runAll("COMMIT")
     }
 
-    /// Begins a transaction, and fills in what is missing for a batch; what is not there is made.
+    /// Begins a transaction, and decides what becomes of a batch.
+    ///
+    /// - Returns: What changes, and whether nobody else writes. Else the trackables of the batch are locked.
+    mutating func begin(
+        _ batch: RecordingBatch, _ connection: PostgresConnection
+    ) throws(TrackingError) -> (changes: RecordingChanges, isAlone: Bool) {
+        var changes: RecordingChanges?
+        let found: PostgresTurn.Found
+        if self.turn.isHeld {
+            try self.turn.ask(connection)
+            // While the server looks: if somebody else has written, all of it is forgotten.
+            if self.ledger.missing(for: batch).isEmpty { changes = self.ledger.apply(batch, leavingTails: true) }
+            found = try self.turn.answer(connection)
+        } else {
+            found = try self.turn.begin(connection)
+        }
+        if found == .alone, let changes { return (changes, true) }
+        let isAlone = try self.fill(for: batch, found, connection)
+        return (self.ledger.apply(batch, leavingTails: isAlone), isAlone)
+    }
+
+    /// Fills in what is missing for a batch; what is not there is made.
     ///
     /// - Returns: Whether nobody else writes. Else the trackables of the batch are locked.
-    mutating func begin(for batch: RecordingBatch, _ connection: PostgresConnection) throws(TrackingError) -> Bool {
-        let found = try self.turn.begin(connection)
+    private mutating func fill(
+        for batch: RecordingBatch, _ found: PostgresTurn.Found, _ connection: PostgresConnection
+    ) throws(TrackingError) -> Bool {
         switch found {
         case .taken, .sharedAnew: self.forget()
         case .alone, .shared: if self.ledger.count > Self.maximumKnown { self.forget() }
@@ -110,8 +132,8 @@ struct PostgresLedger {
     ) throws(TrackingError) -> Int64? {
         var batch = RecordingBatch()
         batch.recordings = [Recording(of: id, at: now)]
-        _ = try self.begin(for: batch, connection)
-        _ = try PostgresWriting(connection).write(self.ledger.settle(id))
+        _ = try self.fill(for: batch, self.turn.begin(connection), connection)
+        try PostgresWriting(connection).writeRows(self.ledger.settle(id))
         try connection.run("UPDATE trackable SET changes = changes + 1 WHERE id = $1", [.text(id.rawValue)])
         return self.ledger[id]?.number
     }

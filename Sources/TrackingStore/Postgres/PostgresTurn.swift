@@ -8,7 +8,8 @@ struct PostgresTurn {
     static let commitsAmongOthers = 1000
 
     private let name = Int64.random(in: 1 ... .max)
-    private var isHeld = false
+    /// Whether this store had it when it last looked.
+    private(set) var isHeld = false
     private var left = 0
 
     /// What a transaction finds.
@@ -26,14 +27,24 @@ struct PostgresTurn {
     /// Whether this store is not to rely on having it.
     mutating func giveUp() { self.isHeld = false }
 
+    /// Begins a transaction of one who has it, and asks whether that is so still: ``answer(_:)`` tells.
+    func ask(_ connection: PostgresConnection) throws(TrackingError) {
+        try connection.send("BEGIN; SELECT FROM turn WHERE holder = \(self.name) FOR UPDATE")
+    }
+
+    /// What the transaction finds.
+    mutating func answer(_ connection: PostgresConnection) throws(TrackingError) -> Found {
+        guard try connection.sentCount() != 1 else { return .alone }
+        (self.isHeld, self.left) = (false, Self.commitsAmongOthers)
+        _ = try self.share(connection)
+        return .sharedAnew
+    }
+
     /// Begins a transaction of one who writes.
     mutating func begin(_ connection: PostgresConnection) throws(TrackingError) -> Found {
         if self.isHeld {
-            let own = "SELECT FROM turn WHERE holder = \(self.name) FOR UPDATE"
-            if try connection.countAll("BEGIN; \(own)") == 1 { return .alone }
-            (self.isHeld, self.left) = (false, Self.commitsAmongOthers)
-            _ = try self.share(connection)
-            return .sharedAnew
+            try self.ask(connection)
+            return try self.answer(connection)
         }
         try connection.runAll("BEGIN")
         guard self.left == 0 else {

@@ -18,11 +18,8 @@ struct PostgresWriting {
         self.how = how
     }
 
-    /// Writes everything.
-    ///
-    /// - Returns: How many of the points are new.
-    func write(_ changes: RecordingChanges) throws(TrackingError) -> Int {
-        let new = try self.write(changes.points)
+    /// Writes everything but the points.
+    func writeRows(_ changes: RecordingChanges) throws(TrackingError) {
         try self.write(changes.events)
         try self.write(changes.trips)
         try self.write(changes.runs)
@@ -30,32 +27,42 @@ struct PostgresWriting {
         try self.write(Array(changes.trackables.values))
         for state in changes.states { try self.write(state) }
         try self.write(changes.refused.suffix(StoreLimits.quarantine))
-        return new
     }
 
-    /// Copies the points; what may be there already comes by way of a staging table, from which what is not there is taken.
-    private func write(_ points: [PointRow]) throws(TrackingError) -> Int {
+    /// Copies the points, and commits. What may be there already comes by way of a staging table, from which what is not there is
+    /// taken.
+    ///
+    /// - Returns: How many of the points are new.
+    func commit(_ points: [PointRow]) throws(TrackingError) -> Int {
         let isNew = { (row: PointRow) in row.stream != 0 && self.how == .copying }
         let doubtful = points.filter { !isNew($0) }
-        guard !doubtful.isEmpty else {
-            try self.copy(points, to: "point")
+        guard points.isEmpty || !doubtful.isEmpty else {
+            guard try self.copy(points, to: "point", then: "; COMMIT") == "COMMIT" else {
+                throw TrackingError(.storeFailed, "PostgreSQL did not commit")
+            }
             return points.count
         }
         let new = points.filter(isNew)
         try self.copy(new, to: "point")
-        return try new.count + self.compare(doubtful)
+        let count = try new.count + self.compare(doubtful)
+        try self.connection.runAll("COMMIT")
+        return count
     }
 
-    private func copy(_ points: [PointRow], to table: String) throws(TrackingError) {
-        guard !points.isEmpty else { return }
+    @discardableResult
+    private func copy(
+        _ points: [PointRow], to table: String, then next: String = ""
+    ) throws(TrackingError) -> String {
+        guard !points.isEmpty else { return "" }
         var bytes: [UInt8] = Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0x00] + Array(repeating: 0, count: 8)
         bytes.reserveCapacity(points.count * 256)
         for point in points { point.append(to: &bytes) }
         bytes.append(integer: Int16(-1))
-        try self.connection.copy("COPY \(table) FROM STDIN (FORMAT binary)", bytes)
+        return try self.connection.copy("COPY \(table) FROM STDIN (FORMAT binary)\(next)", bytes)
     }
 
     private func compare(_ points: [PointRow]) throws(TrackingError) -> Int {
+        guard !points.isEmpty else { return 0 }
         try self.connection.runAll(
             "CREATE TEMP TABLE IF NOT EXISTS point_stage (LIKE point) ON COMMIT DELETE ROWS")
         try self.copy(points, to: "point_stage")
