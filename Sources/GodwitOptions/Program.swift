@@ -10,6 +10,7 @@ import UnixSignals
 public enum Program {
     /// Reads the layered arguments, runs the command they name, and exits with the code that tells what came of it.
     public static func run(_ root: any ParsableCommand.Type) async {
+        self.openStandardDescriptors()
         let environment = ProcessInfo.processInfo.environment
         defer { self.finishErrors() }
         do {
@@ -31,6 +32,20 @@ public enum Program {
         } catch {
             self.finishErrors()
             root.exit(withError: error)
+        }
+    }
+
+    /// Whatever of standard input, output and errors was closed is `/dev/null` from now on: the next file or connection that is
+    /// opened would be taken for it.
+    private static func openStandardDescriptors() {
+        // Each takes the lowest number that is free.
+        while case let descriptor = open("/dev/null", O_RDWR | O_CLOEXEC), descriptor >= 0 {
+            guard descriptor > STDERR_FILENO else {
+                _ = fcntl(descriptor, F_SETFD, 0)  // programs that are started have them too
+                continue
+            }
+            close(descriptor)
+            return
         }
     }
 
@@ -72,7 +87,10 @@ public enum Program {
     public static func note(_ text: String) { ErrorOutput.standard.write(text) }
 
     /// The last lines are written before the program ends, unless nobody reads them.
-    private static func finishErrors() { ErrorOutput.standard.flush(within: .milliseconds(500)) }
+    private static func finishErrors() {
+        ErrorOutput.standard.release()
+        ErrorOutput.standard.flush(within: .milliseconds(500))
+    }
 
     /// Sends logs to standard error, from `level` on. Nobody who logs waits for a reader, and one that closes it is no reason
     /// to end.
