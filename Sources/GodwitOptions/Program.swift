@@ -29,10 +29,21 @@ public enum Program {
         } catch let failure as Output.Failure {
             // Who closes the output, as `head` does, has seen enough.
             if !failure.isClosed { self.end(failure.description, .outputUnwritable) }
+        } catch let error as ValidationError {
+            // Found by the command itself, or before the parser had it: that one says only how the root is used.
+            self.end("\(error.message)\n\(self.usage(root))", .wrongUsage)
         } catch {
             self.finishErrors()
             root.exit(withError: error)
         }
+    }
+
+    /// How the command that the arguments name is used, in the parser's words.
+    private static func usage(_ root: any ParsableCommand.Type) -> String {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        let (command, words) = LayeredArguments.command(arguments, root)
+        let name = ([root._commandName] + arguments.prefix(words)).joined(separator: " ")
+        return "Usage: \(root.usageString(for: command))\n  See '\(name) --help' for more information."
     }
 
     /// Whatever of standard input, output and errors was closed is `/dev/null` from now on: the next file or connection that is
