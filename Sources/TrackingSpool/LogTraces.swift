@@ -18,7 +18,9 @@ struct LogTraces {
     var areMissing: Bool {
         var status = stat()
         // Why something that is no file cannot be opened is said when that is tried.
-        guard stat(self.path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else { return false }
+        guard stat(self.path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else {
+            return false
+        }
         let descriptor = open(self.path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }

@@ -60,7 +60,7 @@ struct WatchRow {
             + [self.stream?.rawValue, self.seq.map { "\($0)" }]
             + [self.isSkipped, self.isLate].map { $0.map { "\($0)" } }
             + [TimeText.rfc3339(receivedAt), self.event, self.kind, self.tripID, self.tripMode]
-            + [self.distance, self.duration].map { $0.map { "\($0)" } } 
+            + [self.distance, self.duration].map { $0.map { "\($0)" } }
             + [self.detail, self.type?.rawValue]
         return fields.map { Self.quoted($0 ?? "") }.joined(separator: ",") + "\n"
     }

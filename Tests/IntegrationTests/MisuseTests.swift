@@ -98,7 +98,7 @@ import TrackingCore
 
     @Test func whatIsLoggedDoesNotBreakTheTable() async throws {
         let broker = try await MosquittoProcess.start()
-        let terminal = try TestTerminal(columns: 100, rows: 20)
+        let terminal = try TestTerminal(columns: 160, rows: 20)
         let watch = try RunningProgram(
             executable: Programs.root.appending(path: ".build/debug/godwit"),
             arguments: ["watch", "van-7", "--broker", broker.url], environment: ["TERM": "xterm"],

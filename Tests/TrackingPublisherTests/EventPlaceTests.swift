@@ -81,7 +81,9 @@ import TrackingCore
     }
 
     /// What was seen before the zone was configured lies inside of it.
-    @Test(arguments: [PrivacyZone.Rule.replace, .omit]) func aNewZoneHidesWhatWasSeenBefore(rule: PrivacyZone.Rule) throws {
+    @Test(arguments: [PrivacyZone.Rule.replace, .omit]) func aNewZoneHidesWhatWasSeenBefore(rule: PrivacyZone.Rule)
+        throws
+    {
         var talk = try self.talk()
         _ = try talk.fix(at: 60, metres: 950)
         let center = try #require(Coordinate(latitude: 1000 / 111_195, longitude: 0))

@@ -82,7 +82,9 @@ import TrackingCore
                 try db.execute(sql: "INSERT INTO thing VALUES (1, 'one')")
             }
             for end in ["", "-wal"] { try FileManager.default.copyItem(atPath: other + end, toPath: path + end) }
-            let error = await #expect(throws: TrackingError.self) { _ = try await SQLiteSpool(path: path).open(now: start) }
+            let error = await #expect(throws: TrackingError.self) {
+                _ = try await SQLiteSpool(path: path).open(now: start)
+            }
             #expect(error?.message.contains("is not a log") == true)
             let queue = try DatabaseQueue(path: path)
             #expect(try await queue.read { try String.fetchOne($0, sql: "SELECT name FROM thing") } == "one")

@@ -124,7 +124,9 @@ import TrackingRuntime
         try await withFolder { folder in
             let path = try folder.file("track.nmea", text)
             let (log, error) = await runToEnd(RecordingSource(.nmea, file: path, pace: .maximum))
-            #expect(error?.code == .inputUnreadable && error?.message.contains(path) == true, "\(String(describing: error))")
+            #expect(
+                error?.code == .inputUnreadable && error?.message.contains(path) == true, "\(String(describing: error))"
+            )
             #expect(log.badInputs.count == (text.isEmpty ? 0 : 2), "\(log.badInputs)")
         }
     }
