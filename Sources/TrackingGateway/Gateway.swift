@@ -101,15 +101,24 @@ public struct Gateway: Service {
 
     /// Serves until a graceful shutdown or cancellation.
     ///
-    /// - Throws: what the system says where the address cannot be listened on.
+    /// - Throws: `inputUnreadable` where the address cannot be listened on.
     public func run() async throws {
-        try await self.application().run()
+        // The server waits for every answer to end, and a stream's would not.
+        try await withGracefulShutdownHandler {
+            try await ListenFailure.named(host: self.configuration.host, port: self.configuration.port) {
+                try await self.application().run()
+            }
+        } onGracefulShutdown: { [hub] in
+            hub?.finish()
+        }
     }
 
     /// The server, to be run.
     package func application() -> some ApplicationProtocol {
-        Application(
-            router: self.router(),
+        let router = self.router()
+        OtherMethods.add(to: router)
+        return Application(
+            router: router,
             server: ConnectionLimits(patience: self.configuration.patience).server,
             configuration: ApplicationConfiguration(
                 address: .hostname(self.configuration.host, port: self.configuration.port), serverName: nil,

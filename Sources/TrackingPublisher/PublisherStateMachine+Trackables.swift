@@ -184,7 +184,7 @@ extension PublisherStateMachine {
     /// The battery may have sunk below the trackable's threshold.
     mutating func tellLowBattery(of id: TrackableID, at moment: Moment) -> [Action] {
         guard let percent = self.battery, self.assets[id]?.lowBattery?.read(percent) == true else { return [] }
-        return self.tell(.lowBattery, ["percent": .number(percent)], of: id, at: moment)
+        return self.tell(.lowBattery, ["percent": .number(LowBatteryDetector.told(percent))], of: id, at: moment)
     }
 
     /// The device's wall clock was set: times before and after cannot be compared.

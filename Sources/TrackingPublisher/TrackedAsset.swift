@@ -134,9 +134,14 @@ struct TrackedAsset: Sendable {
     mutating func wrote(through seq: UInt64) { self.written = max(self.written, seq) }
 
     /// Tells the log's decider something.
+    ///
+    /// - Parameter batchesAhead: How many batches it may hold in memory.
     mutating func ask(
-        _ question: (inout SpoolStateMachine) -> [SpoolStateMachine.Action]
-    ) -> [SpoolStateMachine.Action] { question(&self.spool) }
+        batchesAhead: Int, _ question: (inout SpoolStateMachine) -> [SpoolStateMachine.Action]
+    ) -> [SpoolStateMachine.Action] {
+        self.spool.batchesAhead = batchesAhead
+        return question(&self.spool)
+    }
 
     /// The log begins a new life.
     mutating func beginStream(_ stream: StreamID, _ spool: SpoolStateMachine, after last: UInt64) {

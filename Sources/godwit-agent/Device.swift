@@ -180,11 +180,7 @@ struct Device: Sendable {
     /// Waits for what ends the program where `--fail-fast` asks for it.
     private func fatal(_ connections: AsyncStream<Disconnection?>) async -> TrackingError? {
         for await change in connections {
-            guard let lost = change else { continue }
-            if let reason = lost.reason {
-                self.logger.warning("not connected", metadata: ["reason": "\(reason)"])
-                if self.failsFast, lost.failure != nil { return reason }
-            }
+            if self.failsFast, let reason = change?.failure { return reason }
         }
         return nil
     }

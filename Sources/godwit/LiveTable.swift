@@ -42,6 +42,7 @@ struct LiveTable {
             guard !received.isLate else { return }
             self.rows[id, default: Row()].location = received.update.location
             self.rows[id, default: Row()].isPredicted = received.update.kind == .predicted
+        case .locationCleared(let id): self.rows[id, default: Row()].location = nil
         case .state(let id, let state, _): self.rows[id, default: Row()].state = state
         case .resolution(let id, let inForce): self.rows[id, default: Row()].resolution = inForce
         case .trip(let id, let trip): self.rows[id, default: Row()].trip = trip

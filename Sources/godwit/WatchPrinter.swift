@@ -61,6 +61,8 @@ struct WatchPrinter {
                 let notes = (point.isSkipped ? " skipped" : "") + (point.isLate ? " late" : "")
                 return "\(clock) \(id) location \(self.describe(point.location, point.kind, receivedAt))\(notes)"
             }.joined(separator: "\n")
+        case .locationCleared(let id):
+            return "\(clock) \(id) location unknown"
         case .raw(let id, let received):
             return "\(clock) \(id) raw \(self.describe(received.update.location, received.update.kind, receivedAt))"
         case .state(let id, let state, let reason):
@@ -119,6 +121,8 @@ struct WatchPrinter {
                     $0.append(("retained", "\(received.isRetained)"))
                 }
             }.joinedOrNil
+        case .locationCleared(let id):
+            return Self.object("location", id, receivedAt, message: nil)
         case .raw(let id, let received):
             return Self.object("raw", id, receivedAt) {
                 $0.append(("location", Self.feature(received.update.location)))

@@ -63,6 +63,16 @@ import TrackingMQTT
         #expect(result.code == 69, "\(result.output)")
     }
 
+    /// Once, and why; else the device would seem to be silent.
+    @Test(arguments: [["send", "report", "van", "--timeout", "3"], ["watch", "van", "--timeout", "3"]])
+    func whoIsNotConnectedSaysSo(arguments: [String]) async throws {
+        let port = try LoopbackPort.free()
+        let result = try await Programs.run("godwit", arguments + ["--broker", "mqtt://127.0.0.1:\(port)"])
+        let told = result.errors.split(separator: "\n").filter { $0.contains("not connected") }
+        #expect(told.count == 1 && told.first?.contains("warning") == true, "\(result.errors)")
+        #expect(told.first?.contains("127.0.0.1:\(port)") == true, "\(result.errors)")
+    }
+
     @Test(arguments: [
         ["report"], ["report", ""], ["report", "van", "--timeout", "0"], ["report", "van", "--argument", "mode"],
         ["report", "van", "--argument", "a=1", "--argument", "a=2"], ["add", "van", "--argument", "destination=north"],

@@ -48,6 +48,14 @@ import TrackingStore
             try await Programs.run("godwit", arguments + self.state)
         }
 
+        /// Publishes on the topic of van-7's positions.
+        func publish(_ options: [String]) async throws {
+            let sent = try await RunningProgram(
+                "/usr/bin/mosquitto_pub", ["-p", "\(self.broker.port)", "-q", "1", "-t", "tracking/van-7"] + options
+            ).result(within: .seconds(60))
+            #expect(sent.code == 0, "\(sent.errors)")
+        }
+
         func token(_ arguments: [String]) async throws -> String {
             let result = try await self.run(["token", "create"] + arguments)
             #expect(result.code == 0, "\(result.errors)")
@@ -95,7 +103,7 @@ import TrackingStore
         _ = try await gateway.result(within: .seconds(60))
     }
 
-    @Test func aRevokedTokenEndsTheStreamThatItOpened() async throws {
+    @Test func aRevokedTokenEndsTheStreamThatItOpenedAndTheGatewaysEndTheRest() async throws {
         let stage = try await Stage()
         let (gateway, port) = try await stage.serve()
         let token = try await stage.token(["--name", "desk", "--read-all"])
@@ -111,7 +119,79 @@ import TrackingStore
         #expect(String(decoding: rest, as: UTF8.self).contains("expired"))
         await #expect(throws: TestSupportError.self) { try await streams[1].read(within: .seconds(1)) }
         gateway.terminate()
+        // What the others read ends with the gateway, and does not keep it.
+        let last = try await streams[1].read { String(decoding: $0, as: UTF8.self).contains("shutdown") }
+        #expect(String(decoding: last, as: UTF8.self).contains(#"event: end"#))
         #expect(try await gateway.result(within: .seconds(60)).code == 0, "\(gateway.errors)")
+    }
+
+    /// What is erased is told to nobody any more, by no part of a gateway that runs.
+    @Test func whatIsErasedIsForgottenByAGatewayThatRuns() async throws {
+        let stage = try await Stage()
+        let watch = try Programs.start(
+            "godwit", ["watch", "van-7", "--broker", stage.broker.url, "--format", "json", "--silent"])
+        let (gateway, port) = try await stage.serve(stage.store)
+        let token = try await stage.token(["--name", "desk", "--read-all"])
+        let headers = ["Authorization": "Bearer \(token)"]
+        func get(_ path: String) async throws -> LoopbackHTTP.Answer {
+            try await LoopbackHTTP.request("GET", "/api/v1/\(path)", port: port, headers: headers)
+        }
+        func publish(_ seq: UInt64, _ options: [String] = ["-r"]) async throws {
+            var point = Location(
+                coordinate: try #require(Coordinate(latitude: 52.5125, longitude: -8.5)),
+                time: UnixTime(Date().timeIntervalSince1970))
+            (point.seq, point.stream) = (seq, StreamID("two"))
+            let payload = String(decoding: try LocationCodec.encode(LocationUpdate(location: point)), as: UTF8.self)
+            try await stage.publish(options + ["-m", payload])
+        }
+        let stream = try await EventStream("/api/v1/live", port: port, headers: headers)
+        try await publish(1)
+        let first = try await stream.first { $0.name == "position" }
+        #expect(first.data.contains("52.5125"))
+        try await publish(2)
+        try await watch.wait(for: "52.5125")
+        #expect(try await get("trackables/van-7/position").text.contains("52.5125"))
+        let erase = ["erase", "van-7", "--yes", "--broker", stage.broker.url] + stage.store
+        let erased = try await Programs.run("godwit", erase)
+        #expect(erased.code == 0, "\(erased.errors)")
+        let cleared = try await stream.first { $0.name == "position" && !$0.data.contains("coordinates") }
+        #expect(cleared.data == #"{"trackable":"van-7"}"#)
+        #expect(try await get("trackables/van-7/position").status == 404)
+        for path in ["positions", "trackables", "trackables/van-7"] {
+            let answer = try await get(path)
+            #expect(!answer.text.contains("52.5125"), "\(path): \(answer.text)")
+        }
+        // Streams that begin, and those that resume; what comes now is a new beginning.
+        let fresh = try await EventStream("/api/v1/live", port: port, headers: headers)
+        let resumed = try await EventStream("/api/v1/live?lastEventId=\(first.id)", port: port, headers: headers)
+        try await publish(3)
+        for stream in [fresh, resumed] {
+            let position = try await stream.first {
+                $0.name == "position" && $0.data.contains("coordinates") && $0.data.contains("van-7")
+            }
+            #expect(position.data.contains(#""seq":3"#), "\(position.data)")
+        }
+        try await watch.wait(for: #""seq":3"#)
+        let lines = watch.output.split(separator: "\n").filter { $0.contains(#""event":"location""#) }
+        #expect(lines.count == 4 && !lines[2].contains("coordinates"), "\(watch.output)")
+        // Any user of MQTT clears it so; and an erasing is heard also where the broker keeps nothing.
+        try await stage.publish(["-r", "-n"])
+        try await Self.wait { try await get("trackables/van-7/position").status == 404 }
+        try await publish(4, [])
+        try await Self.wait { try await get("trackables/van-7/position").status == 200 }
+        #expect(try await Programs.run("godwit", erase).code == 0)
+        try await Self.wait { try await get("trackables/van-7/position").status == 404 }
+        gateway.terminate()
+        watch.terminate()
+        #expect(try await gateway.result(within: .seconds(60)).code == 0, "\(gateway.errors)")
+    }
+
+    private static func wait(until isSo: () async throws -> Bool) async throws {
+        let deadline = ContinuousClock.now.advanced(by: .seconds(60))
+        while try await !isSo() {
+            try #require(ContinuousClock.now < deadline)
+            try await Task.sleep(for: .milliseconds(50))
+        }
     }
 
     /// Whatever is presented, however, and however talkative the log is.
@@ -160,10 +240,25 @@ import TrackingStore
         let ready = try await HTTPAnswer.of("/readyz", port: port)
         #expect(!ready.text.contains("history") && ready.text.contains("\"database\":true"))
         let other = try await Programs.run(
-            "godwit", ["serve", "--broker", stage.broker.url, "--listen", "127.0.0.1:\(port)"] + stage.state)
-        #expect(other.code != 0 && other.errors.contains("Error"), "\(other.errors)")
+            "godwit",
+            [
+                "serve", "--broker", stage.broker.url, "--listen", "127.0.0.1:\(port)", "--state",
+                stage.folder.appending(path: "other").path(),
+            ])
+        #expect(other.code == 66 && other.errors.contains("cannot listen on 127.0.0.1:\(port)"), "\(other.errors)")
+        let recorder = try await Programs.run(
+            "godwit",
+            ["record", "--broker", stage.broker.url, "--listen", "no.such.invalid:1", "--store"]
+                + ["sqlite:\(stage.folder.appending(path: "other.sqlite").path())"])
+        #expect(recorder.code == 66 && recorder.errors.contains("no.such.invalid:1"), "\(recorder.errors)")
         gateway.terminate()
         _ = try await gateway.result(within: .seconds(60))
+    }
+
+    @Test(arguments: ["foo", "https://a.example/path", "https://a.example/", "ftp://a.example", "https://"])
+    func anOriginIsNamedAsBrowsersDo(text: String) async throws {
+        let result = try await Programs.run("godwit", ["serve", "--cors", text])
+        #expect(result.code == 64 && result.errors.contains("--cors is an origin"), "\(result.errors)")
     }
 
     @Test func aRecorderTellsItsFigures() async throws {
@@ -227,7 +322,7 @@ import TrackingStore
                 // The same requests each time, and time enough for each on a machine that does other things.
                 "--generation-deterministic", "--suppress-health-check", "all",
                 "--request-timeout", "60", "--checks",
-                "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,response_headers_conformance",
+                "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,response_headers_conformance,unsupported_method",
                 "--exclude-path", "/readyz", "--exclude-path", "/api/v1/live",
             ], environment: [:], input: "/dev/null")
         let result = try await program.result(within: .seconds(180))

@@ -77,7 +77,7 @@ import TrackingSubscriber
             resolution: .standard, isNear: true, subscribers: 2, isLowBattery: false, state: .online, filter: .both,
             maximumSilence: .seconds(60))
         let events: [(String, SubscriberEvent)] = [
-            ("location", .location(id, received)), ("raw", .raw(id, received)),
+            ("location", .location(id, received)), ("location", .locationCleared(id)), ("raw", .raw(id, received)),
             ("state", .state(id, .failed, TrackingError(.takenOver, "why"))),
             ("presence", .presence(id, PublisherPresence(status: .present, lastSeen: self.now))),
             ("resolution", .resolution(id, inForce)), ("resolution", .resolution(id, nil)),
@@ -145,6 +145,7 @@ import TrackingSubscriber
         #expect(text(.trip(van, try self.trip())) == "van-7 trip ACTIVE bicycle 1.2 km 1:05:05")
         #expect(text(.trip(van, try self.trip(.ended))) == "van-7 trip ENDED bicycle 1.2 km 1:05:05 (user)")
         #expect(text(.trip(van, nil)) == "van-7 trip unknown")
+        #expect(text(.locationCleared(van)) == "van-7 location unknown")
         #expect(text(.event(van, try self.event())) == #"van-7 event LOW_BATTERY {"level":0.09}"#)
         #expect(
             text(.event(van, try self.event("ZONE", [:], at: self.point(1))))

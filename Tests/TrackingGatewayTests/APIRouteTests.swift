@@ -112,7 +112,8 @@ import TrackingTesting
         let expected = writer.begin() + points.flatMap { writer.append($0) } + writer.finish()
         try await stage.test { client in
             var headers = HTTPFields.bearer(token)
-            headers[.accept] = "text/html, \(format.mediaType);q=0.9"
+            headers[.accept] =
+                "text/html, application/vnd.google-earth.kml+xml;q=0.8, text/plain;q=0, \(format.mediaType);q=0.9"
             let uri = "/api/v1/trackables/van/history"
             let named = try await client.execute(
                 uri: "\(uri)?format=\(format.rawValue)", method: .get, headers: .bearer(token))
@@ -340,6 +341,38 @@ import TrackingTesting
             #expect(page.contains(#"godwit_http_requests_total{method="GET",\#(route),status="404"} 2"#))
             #expect(page.contains(#"{method="other",route="NotFound",status="404"} 1"#))
             for secret in ["van", token, "secret-path", "BREW"] { #expect(!page.contains(secret)) }
+        }
+    }
+
+    @Test func anotherMethodIsToldWhichThereAre() async throws {
+        let gateway = try TestGateway()
+        let token = try await gateway.token()
+        try await gateway.test { client in
+            func ask(_ path: String, _ method: HTTPRequest.Method) async throws -> TestResponse {
+                try await client.execute(uri: path, method: method, headers: .bearer(token))
+            }
+            for method in [HTTPRequest.Method.post, .put, .patch, .delete, .options, .trace] {
+                let answer = try await ask("/api/v1/trackables/van/position", method)
+                #expect(answer.status == .methodNotAllowed && answer.headers[.allow] == "GET, HEAD", "\(method)")
+                #expect(answer.headers[.contentType] == "application/problem+json")
+                #expect(answer.json?["status"]?.count == 405)
+            }
+            #expect(try await ask("/session", .patch).headers[.allow] == "GET, HEAD, POST, DELETE")
+            #expect(try await ask("/api/v1/nothing", .post).status == .notFound)
+        }
+    }
+
+    @Test func headIsAnsweredLikeGetWithoutABody() async throws {
+        let gateway = try TestGateway()
+        let token = try await gateway.token()
+        try await gateway.test { client in
+            let paths = ["/healthz", "/api/v1/openapi.json", "/api/v1/trackables/van/position", "/", "/api/v1/nothing"]
+            for path in paths {
+                let get = try await client.execute(uri: path, method: .get, headers: .bearer(token))
+                let head = try await client.execute(uri: path, method: .head, headers: .bearer(token))
+                #expect(head.status == get.status && head.body.readableBytes == 0, "\(path)")
+                #expect(head.headers[.contentType] == get.headers[.contentType])
+            }
         }
     }
 

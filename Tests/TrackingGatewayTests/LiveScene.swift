@@ -55,7 +55,8 @@ final class LiveScene: Sendable {
         LiveRoutes(hub: hub, history: history).add(to: router)
         let (running, told) = AsyncStream.makeStream(of: Void.self)
         let application = Application(
-            router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: scene.port)),
+            router: router, server: ConnectionLimits().server,
+            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: scene.port)),
             onServerRunning: { _ in told.finish() })
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await application.run() }

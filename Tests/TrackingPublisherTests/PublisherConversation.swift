@@ -102,7 +102,7 @@ struct PublisherConversation {
             let all = seqs.ranges.flatMap { Array($0) }
             let records = all.compactMap { self.log[stream]?[$0] }
             let missing = SeqSet(all.filter { self.log[stream]?[$0] == nil }.map { $0...$0 })
-            return .loaded(records, missing: missing)
+            return .loaded(SpoolRecords(records), missing: missing)
         case .remove(let stream, let seqs):
             guard !self.isRemovalIgnored else { return nil }
             for seq in seqs.ranges.joined() { self.log[stream]?[seq] = nil }

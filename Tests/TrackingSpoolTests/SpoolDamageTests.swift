@@ -94,7 +94,7 @@ import TrackingCore
             }
             _ = try await log.open(now: start)
             try await log.append(try entries(1...20, in: "new"))
-            #expect(try await log.readAll("new", 1...20).records == (1...20).map { record($0) })
+            #expect(try await log.readAll("new", 1...20).records == SpoolRecords((1...20).map { record($0) }))
             try await log.close()
         }
         return (streams, salvage)

@@ -33,7 +33,8 @@ struct RecordedTruck {
             "setpriv",
             [
                 "--pdeathsig", "KILL", program, "serve", "--broker", "mqtt://127.0.0.1:\(broker)", "--listen",
-                "127.0.0.1:\(port)", "--state", state, "--store", self.store, "--rate-limit", "100000", "--log-level",
+                "127.0.0.1:\(port)", "--client-id", "recorded", "--state", state, "--store", self.store, "--rate-limit",
+                "100000", "--log-level",
                 "error",
             ])
         try wait(for: port)

@@ -9,10 +9,12 @@ struct ConnectionLimits {
     /// A server that keeps to them.
     var server: HTTPServerBuilder {
         let patience = TimeAmount(self.patience)
-        return .http1(
-            configuration: HTTP1Channel.Configuration(
-                additionalChannelHandlers: [PeerPatience(patience)], idleTimeout: patience,
-                httpDecoderConfiguration: .init(
-                    maxHeaderFieldSize: 16_384, maxHeaderListSize: 32_768, maxHeaderFieldCount: 100)))
+        let configuration = HTTP1Channel.Configuration(
+            additionalChannelHandlers: [PeerPatience(patience)], idleTimeout: patience,
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: 16_384, maxHeaderListSize: 32_768, maxHeaderFieldCount: 100))
+        return HTTPServerBuilder { respond in
+            HTTP1Channel(responder: OpenAnswer.taking(respond), configuration: configuration)
+        }
     }
 }

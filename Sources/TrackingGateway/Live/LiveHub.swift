@@ -85,23 +85,25 @@ package final class LiveHub: Service {
     /// - Parameters:
     ///   - last: The last event that its reader has.
     ///   - cut: Closes its connection.
-    /// - Returns: The stream, and what it begins with; `nil` where there is no room, or the gateway ends.
+    /// - Returns: The stream; `nil` where there is no room, or the gateway ends.
     package func open(
         _ selection: LiveSelection, for caller: Caller, after last: LiveEventID?, cut: @escaping @Sendable () -> Void
-    ) -> (stream: LiveStream, opening: LiveHubState.Opening)? {
+    ) -> LiveStream? {
         var generator = SystemRandomNumberGenerator()
-        let stream = LiveStream(
-            id: .random(using: &generator), caller: caller, selection: selection, opened: self.clock.moment.wall,
-            cut: cut)
+        let id = LiveStreamID.random(using: &generator)
+        let now = self.clock.moment.wall
         return self.shared.withLock { shared in
             guard !shared.isFinished, shared.streams.count < Self.maximumStreams else { return nil }
+            let stream = LiveStream(
+                id: id, caller: caller, selection: selection, opened: now,
+                opening: shared.state.opening(selection, after: last), cut: cut)
             shared.streams[stream.id] = stream
             if let named = selection.named {
                 for id in named { shared.named[id, default: [:]][stream.id] = stream }
             } else {
                 shared.open[stream.id] = stream
             }
-            return (stream, shared.state.opening(selection, after: last))
+            return stream
         }
     }
 
@@ -154,7 +156,9 @@ package final class LiveHub: Service {
     }
 
     /// Who has streams.
-    package var callers: Set<Caller> { self.shared.withLock { Set($0.streams.values.map(\.caller)) } }
+    package var callers: Set<Caller> {
+        self.shared.withLock { shared in shared.streams.values.reduce(into: []) { $0.insert($1.caller) } }
+    }
 
     /// Ends a caller's streams: what let them in is over.
     package func end(_ caller: Caller) {
@@ -224,7 +228,8 @@ package final class LiveHub: Service {
         }
     }
 
-    private func finish() {
+    /// Ends every stream, and opens no more: the gateway ends.
+    package func finish() {
         let streams = self.shared.withLock { shared in
             shared.isFinished = true
             return shared.streams.values.map(\.self)

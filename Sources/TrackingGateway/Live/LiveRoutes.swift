@@ -1,7 +1,6 @@
 import HTTPTypes
 package import Hummingbird
 import NIOCore
-import ServiceLifecycle
 import TrackingCore
 package import TrackingStore
 
@@ -44,30 +43,16 @@ package struct LiveRoutes: Sendable {
         guard self.hub.hasRoom else {
             throw Problem(.serviceUnavailable, "Too many live streams: try again later.", headers: [.retryAfter: "10"])
         }
-        let (body, channel) = (request.body, context.channel)
+        let channel = context.channel
         return Response(
             status: .ok, headers: Self.headers,
             body: ResponseBody { writer in
                 // Opened only now: an answer that is never written leaves nothing behind.
                 let opened = self.hub.open(selection, for: caller, after: last) { channel.close(promise: nil) }
-                guard let (stream, opening) = opened else { return try await writer.finish(nil) }
-                defer { self.hub.close(stream) }
-                let frames = self.frames(stream, opening)
-                try await body.consumeWithInboundCloseHandler { _ in
-                    try await withGracefulShutdownHandler {
-                        try await writer.write(frames)
-                    } onGracefulShutdown: {
-                        stream.end(.shutdown)
-                    }
-                } onInboundClosed: {
-                    stream.end(.closed)
-                }
-                try await writer.finish(nil)
+                guard let stream = opened else { return try await writer.finish(nil) }
+                PeerPatience.watch(channel) { stream.end(.closed) }
+                throw OpenAnswer(writer, write: LiveWriter(stream: stream, hub: self.hub, history: self.history).write)
             })
-    }
-
-    private func frames(_ stream: LiveStream, _ opening: LiveHubState.Opening) -> LiveFrames {
-        LiveFrames(stream: stream, opening: opening, history: self.history, settled: self.hub.settled)
     }
 
     private static let headers: HTTPFields = [

@@ -26,10 +26,28 @@ package final class LiveStream: Sendable {
     }
 
     private struct State {
+        /// What it begins with.
+        var opening: [LiveUpdate]
         var queue = LiveQueue()
         var heartbeat: LiveEventID?
         var ending: Ending?
         var waiter: CheckedContinuation<Void, Never>?
+
+        /// What is to be written next; `nil` where nothing is.
+        mutating func take() -> Step? {
+            if let ending = self.ending { return .ended(ending) }
+            if !self.opening.isEmpty {
+                defer { self.opening = [] }
+                return .updates(self.opening)
+            }
+            if self.queue.count > 0 { return .updates(self.queue.takeAll()) }
+            return self.heartbeat.take().map { .heartbeat($0) }
+        }
+
+        /// Whether nothing is to be written.
+        var isIdle: Bool {
+            self.ending == nil && self.opening.isEmpty && self.queue.count == 0 && self.heartbeat == nil
+        }
     }
 
     /// Its name.
@@ -40,14 +58,26 @@ package final class LiveStream: Sendable {
     package let opened: UnixTime
     /// What it is about.
     package let selection: LiveSelection
-    private let state = Mutex(State())
+    /// Since when it misses what only the history has; `nil` where it misses nothing.
+    package let gap: UnixTime?
+    private let state: Mutex<State>
     private let cut: @Sendable () -> Void
 
-    /// - Parameter cut: Closes the connection of a reader that takes nothing.
+    /// - Parameters:
+    ///   - opening: What it begins with.
+    ///   - cut: Closes the connection of a reader that takes nothing.
     init(
-        id: LiveStreamID, caller: Caller, selection: LiveSelection, opened: UnixTime,
+        id: LiveStreamID, caller: Caller, selection: LiveSelection, opened: UnixTime, opening: LiveHubState.Opening,
         cut: @escaping @Sendable () -> Void
     ) {
+        switch opening {
+        case .snapshot(let updates), .resumed(let updates):
+            self.gap = nil
+            self.state = Mutex(State(opening: updates))
+        case .gap(let since, let updates):
+            self.gap = since
+            self.state = Mutex(State(opening: updates))
+        }
         self.opened = opened
         self.id = id
         self.caller = caller
@@ -67,7 +97,7 @@ package final class LiveStream: Sendable {
 
     /// Lets it say that it is alive, where nothing else waits.
     func beat(_ id: LiveEventID) {
-        self.state.withLock { $0.heartbeat = $0.queue.count == 0 ? id : nil }
+        self.state.withLock { $0.heartbeat = $0.isIdle ? id : nil }
         self.wake()
     }
 
@@ -82,7 +112,7 @@ package final class LiveStream: Sendable {
     package func next() async -> Step {
         await withTaskCancellationHandler {
             while true {
-                if let step = self.take() { return step }
+                if let step = self.state.withLock({ $0.take() }) { return step }
                 await self.wait()
             }
         } onCancel: {
@@ -90,18 +120,10 @@ package final class LiveStream: Sendable {
         }
     }
 
-    private func take() -> Step? {
-        self.state.withLock { state in
-            if let ending = state.ending { return .ended(ending) }
-            if state.queue.count > 0 { return .updates(state.queue.takeAll()) }
-            return state.heartbeat.take().map { .heartbeat($0) }
-        }
-    }
-
     private func wait() async {
         await withCheckedContinuation { continuation in
             let isReady = self.state.withLock { state in
-                guard state.ending == nil, state.queue.count == 0, state.heartbeat == nil else { return true }
+                guard state.isIdle else { return true }
                 precondition(state.waiter == nil, "a stream is for one task")
                 state.waiter = continuation
                 return false

@@ -87,7 +87,8 @@ package struct ResponseMiddleware: RouterMiddleware {
         } catch {
             let problem = Problem(error)
             if problem.status.kind == .serverError { self.warn(error, context) }
-            return problem.response(from: request, context: context)
+            let response = problem.response(from: request, context: context)
+            return request.method == .head ? response.createHeadResponse() : response
         }
     }
 

@@ -96,6 +96,11 @@ final class PostgresConnection: @unchecked Sendable {  // only whoever holds the
     /// Runs statements without values, one after the other.
     func runAll(_ sql: String) throws(TrackingError) { _ = try self.rows(PQexec(self.pointer, sql)) }
 
+    /// The same, in one round trip.
+    ///
+    /// - Returns: How many rows the last one gave.
+    func countAll(_ sql: String) throws(TrackingError) -> Int { try self.rows(PQexec(self.pointer, sql)).count }
+
     /// Does `COPY … FROM STDIN (FORMAT binary)`.
     func copy(_ sql: String, _ bytes: [UInt8]) throws(TrackingError) {
         guard let begun = PQexec(self.pointer, sql) else { throw self.failure("COPY") }

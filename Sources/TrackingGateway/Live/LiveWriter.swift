@@ -1,0 +1,72 @@
+import Hummingbird
+import NIOCore
+import TrackingCore
+import TrackingStore
+
+/// Writes one stream, from its first byte to its last: its name, what the history has of a gap, and then what the hub tells,
+/// what it knew at the opening first. For one task.
+///
+/// A task keeps the memory of its deepest call until it ends, and this one waits for hours: what is done once is called and
+/// returns, without being inlined, and what waits is shallow.
+struct LiveWriter {
+    let stream: LiveStream
+    let hub: LiveHub
+    let history: (any HistoryStore)?
+
+    /// Frames are put together up to about so many bytes.
+    private static let chunk = 65_536
+
+    /// Returns once the stream has ended, and is closed.
+    ///
+    /// - Throws: what the connection says where it is gone.
+    @concurrent func write(to writer: inout any ResponseBodyWriter) async throws {
+        defer { self.hub.close(self.stream) }
+        try await writer.write(self.hello())
+        if let since = self.stream.gap { try await self.writeGap(since, to: &writer) }
+        while true {
+            switch await self.stream.next() {
+            case .updates(let updates): try await self.write(updates, to: &writer)
+            case .heartbeat(let id): try await writer.write(LiveFrame.heartbeat(id))
+            case .ended(.closed): return try await writer.finish(nil)
+            case .ended(let ending):
+                try await writer.write(LiveFrame.stream("end", ["reason": .text(ending.rawValue)]))
+                return try await writer.finish(nil)
+            }
+        }
+    }
+
+    /// The stream's name, by which it asks for resolutions, and the gateway's time.
+    @inline(never) private func hello() -> ByteBuffer {
+        var members: [String: JSONValue] = [
+            "stream": .text(self.stream.id.description), "heartbeat": .number(LiveHub.heartbeat.inSeconds),
+            "now": .number(self.stream.opened.seconds),
+        ]
+        if let ends = self.stream.selection.span?.upperBound { members["ends"] = .number(ends.seconds) }
+        var buffer = ByteBuffer(string: "retry: 2000\n\n")
+        buffer.writeImmutableBuffer(LiveFrame.stream("hello", members))
+        return buffer
+    }
+
+    @concurrent private func writeGap(_ since: UnixTime, to writer: inout any ResponseBodyWriter) async throws {
+        let hub = self.hub
+        var reader = GapReader(since: since, selection: self.stream.selection, history: self.history) {
+            await hub.settled()
+        }
+        while let frame = await reader.next() { try await writer.write(frame) }
+    }
+
+    @concurrent private func write(_ updates: [LiveUpdate], to writer: inout any ResponseBodyWriter) async throws {
+        var rest = updates[...]
+        while !rest.isEmpty { try await writer.write(self.together(&rest)) }
+    }
+
+    /// Frames together where there are many, and a single one as it is, which all streams share.
+    @inline(never) private func together(_ updates: inout ArraySlice<LiveUpdate>) -> ByteBuffer {
+        guard let first = updates.popFirst() else { return ByteBuffer() }
+        var buffer = self.stream.selection.frame(of: first)
+        while buffer.readableBytes < Self.chunk, let update = updates.popFirst() {
+            buffer.writeImmutableBuffer(self.stream.selection.frame(of: update))
+        }
+        return buffer
+    }
+}
