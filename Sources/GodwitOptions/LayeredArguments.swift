@@ -90,7 +90,7 @@ public enum LayeredArguments {
     // MARK: - The command
 
     /// The subcommand that the first words name, or stand for where one is the default, and how many words that takes.
-    private static func command(
+    static func command(
         _ arguments: [String], _ root: any ParsableCommand.Type
     ) -> (any ParsableCommand.Type, Int) {
         var command = root

@@ -23,6 +23,8 @@ struct TrackedAsset: Sendable {
     @Boxed var lastTrip: Trip? = nil
     /// The last fix that was recorded.
     @Boxed var lastFix: Location? = nil
+    /// Where its events happen.
+    @Boxed var places = EventPlaces()
     /// A version of the trip that was not shown yet.
     @Boxed var unshownTrip: Trip? = nil
     /// Records that the broker took on this connection before the own presence came back on it.

@@ -6,6 +6,8 @@ import TrackingSQLite
 /// What a file says that no log of ours would: it is to be set aside.
 struct SpoolDamage: Error {
     var reason: String
+    /// Whether it may be somebody else's.
+    var hasOtherTables = false
 }
 
 /// One open file of a log, and the book of what is in it. Everything happens on the thread that holds it.
@@ -181,7 +183,9 @@ extension SpoolFile {
     /// Why a file with other tables is not opened: a newer program made it, or it is damaged.
     private func refusal(of db: Database) throws -> any Error {
         let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-        guard version > SpoolSchema.version else { return SpoolDamage(reason: "its tables are not those of a log") }
+        guard version > SpoolSchema.version else {
+            return SpoolDamage(reason: "its tables are not those of a log", hasOtherTables: true)
+        }
         return TrackingError(
             .spoolFailed,
             "the log \(self.connection.path) has version \(version); this program knows versions up to \(SpoolSchema.version): use a newer program"

@@ -242,20 +242,4 @@ import TrackingCore
             }
         }
     }
-
-    @Test func aFileThatIsNoLogIsSetAsideWhole() async throws {
-        try await Self.inMemoryFolder { folder in
-            let path = folder.appending(path: "log").path()
-            let text = Data(String(repeating: "No log at all. ", count: 1000).utf8)
-            try text.write(to: URL(filePath: path))
-            let log = SQLiteSpool(path: path)
-            let salvage = try #require(try await log.open(now: UnixTime(1_790_000_000)).salvage)
-            #expect(salvage.count == 0)
-            #expect(salvage.path == path + ".damaged-20260921T141320Z")
-            #expect(try Data(contentsOf: URL(filePath: salvage.path)) == text)
-            try await log.close()
-            #expect(try await log.open(now: start).salvage == nil)
-            try await log.close()
-        }
-    }
 }

@@ -119,6 +119,18 @@ import TrackingRuntime
         }
     }
 
+    @Test(arguments: ["", "no sentence\n\n# a comment\n$GPGGA,1*00\n"])
+    func whatHasNoSentenceIsNoRecordingOfNMEA(text: String) async throws {
+        try await withFolder { folder in
+            let path = try folder.file("track.nmea", text)
+            let (log, error) = await runToEnd(RecordingSource(.nmea, file: path, pace: .maximum))
+            #expect(
+                error?.code == .inputUnreadable && error?.message.contains(path) == true, "\(String(describing: error))"
+            )
+            #expect(log.badInputs.count == (text.isEmpty ? 0 : 2), "\(log.badInputs)")
+        }
+    }
+
     /// The recordings that are shared between projects; see `docs/sources.md` for where they are looked for.
     @Test(.enabled(if: Tracks.folder != nil, "the shared recordings are not here (GODWIT_TRACKS)"))
     func theSharedTracksAreReadWhole() async throws {
