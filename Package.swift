@@ -115,7 +115,7 @@ let package = Package(
             name: "godwit-agent",
             dependencies: [
                 "GodwitOptions", "TrackingCore", "TrackingControl", "TrackingPublisher", "TrackingMQTT",
-                "TrackingSpool", argumentParser, logging, lifecycle,
+                "TrackingRuntime", "TrackingSpool", argumentParser, logging, lifecycle,
             ],
             swiftSettings: settings),
         .executableTarget(

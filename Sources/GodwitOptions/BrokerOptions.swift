@@ -25,7 +25,7 @@ public struct BrokerOptions: ParsableArguments {
     /// The client id.
     @Option(
         help: ArgumentHelp(
-            "The client id: 1 to 64 of A-Z a-z 0-9 _ -. Default: the user name, or else the name (CN) in --cert, or else random.",
+            "The client id: 1 to 64 of A-Z a-z 0-9 _ -. Default: the user name, or else the name (CN) in --cert, or else random; a fixed one with record, serve and bridge, so that a second of them needs its own.",
             valueName: "id"))
     public var clientID: String?
 
@@ -68,7 +68,9 @@ public struct BrokerOptions: ParsableArguments {
     public init() {}
 
     /// The configuration file, named by the option or by the environment.
-    public var configurationFile: String? { self.config ?? ProcessInfo.processInfo.environment["GODWIT_CONFIG"] }
+    public var configurationFile: String? {
+        self.config ?? LayeredArguments.value(of: "config", in: ProcessInfo.processInfo.environment)
+    }
 
     /// Checks what can be checked without looking outside.
     public func validate() throws {
@@ -228,6 +230,7 @@ extension BrokerOptions {
                 .invalidConfiguration, "--cert and --key are given together; \(missing) is missing")
         }
         var configuration = base
+        configuration.logger = Logger(label: "godwit.mqtt")
         configuration.credentials = try self.login()
         if let user { configuration.credentials?.user = user }
         configuration.tls = .init(

@@ -40,6 +40,7 @@ public enum LayeredArguments {
         let (command, words) = self.command(arguments, root)
         let options = try self.options(of: command)
         let own = Array(arguments.dropFirst(words))
+        try self.checkValues(own, options)
         var added: [String] = []
         let given = Set(own.prefix { $0 != "--" }.compactMap(self.name))
         // A command that takes no file is not disturbed by one that the environment names for others.
@@ -49,7 +50,7 @@ public enum LayeredArguments {
         let takesProfile = withProfile && options.contains { $0.name == "profile" }
         let profile = takesProfile ? self.profile(own, environment, file) : nil
         for option in options where !given.contains(option.name) && option.name != "config" {
-            if let value = environment[self.variable(option.name)] {
+            if let value = self.value(of: option.name, in: environment) {
                 added += try self.arguments(option, environment: value)
             } else if let file, let entry = file[option.name] {
                 added += try self.arguments(option, setting: entry, in: file)
@@ -66,7 +67,12 @@ public enum LayeredArguments {
             if argument.hasPrefix("--config=") { return String(argument.dropFirst("--config=".count)) }
             if argument == "--config", index + 1 < arguments.count { return arguments[index + 1] }
         }
-        return environment["GODWIT_CONFIG"]
+        return self.value(of: "config", in: environment)
+    }
+
+    /// What a variable says of an option; an empty one says nothing, as those of services and containers do.
+    static func value(of option: String, in environment: [String: String]) -> String? {
+        environment[self.variable(option)].flatMap { $0.isEmpty ? nil : $0 }
     }
 
     /// The profile that the command line, the environment or the file names; a name that is none is the parser's to refuse.
@@ -78,13 +84,13 @@ public enum LayeredArguments {
             if argument.hasPrefix("--profile=") { return Profile(rawValue: String(argument.dropFirst(10))) }
             if argument == "--profile", index + 1 < own.count { return Profile(rawValue: own[index + 1]) }
         }
-        return (environment[self.variable("profile")] ?? file?["profile"]?.value.text).flatMap(Profile.init)
+        return (self.value(of: "profile", in: environment) ?? file?["profile"]?.value.text).flatMap(Profile.init)
     }
 
     // MARK: - The command
 
     /// The subcommand that the first words name, or stand for where one is the default, and how many words that takes.
-    private static func command(
+    static func command(
         _ arguments: [String], _ root: any ParsableCommand.Type
     ) -> (any ParsableCommand.Type, Int) {
         var command = root
@@ -138,6 +144,15 @@ public enum LayeredArguments {
         "GODWIT_" + option.uppercased().replacing("-", with: "_")
     }
 
+    /// The parser would take the next word for the value of an option that has a sign and nothing behind it.
+    private static func checkValues(_ own: [String], _ options: [Option]) throws {
+        let names = Set(options.filter { !$0.isFlag }.map(\.name))
+        let empty = own.prefix { $0 != "--" }.first { argument in
+            argument.hasSuffix("=") && self.name(argument).map { argument == "--\($0)=" && names.contains($0) } == true
+        }
+        if let empty { throw ValidationError("\(empty) has no value behind it; leave it out for none") }
+    }
+
     private static func check(_ file: ConfigurationFile, _ options: [Option]) throws {
         var known = Set(options.map(\.name))
         // A key that is no option: the commands that carry trackables read it themselves.
@@ -170,11 +185,11 @@ public enum LayeredArguments {
         } else {
             values = [entry.value]
         }
-        return try values.map { value in
+        return try values.compactMap { value in
             guard let text = value.text else {
                 throw ValidationError("\(file.place(entry)) must be a text or a number")
             }
-            return "--\(option.name)=\(text)"
+            return text.isEmpty ? nil : "--\(option.name)=\(text)"
         }
     }
 }

@@ -10,6 +10,7 @@ import UnixSignals
 public enum Program {
     /// Reads the layered arguments, runs the command they name, and exits with the code that tells what came of it.
     public static func run(_ root: any ParsableCommand.Type) async {
+        self.openStandardDescriptors()
         let environment = ProcessInfo.processInfo.environment
         defer { self.finishErrors() }
         do {
@@ -28,9 +29,34 @@ public enum Program {
         } catch let failure as Output.Failure {
             // Who closes the output, as `head` does, has seen enough.
             if !failure.isClosed { self.end(failure.description, .outputUnwritable) }
+        } catch let error as ValidationError {
+            // Found by the command itself, or before the parser had it: that one says only how the root is used.
+            self.end("\(error.message)\n\(self.usage(root))", .wrongUsage)
         } catch {
             self.finishErrors()
             root.exit(withError: error)
+        }
+    }
+
+    /// How the command that the arguments name is used, in the parser's words.
+    private static func usage(_ root: any ParsableCommand.Type) -> String {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        let (command, words) = LayeredArguments.command(arguments, root)
+        let name = ([root._commandName] + arguments.prefix(words)).joined(separator: " ")
+        return "Usage: \(root.usageString(for: command))\n  See '\(name) --help' for more information."
+    }
+
+    /// Whatever of standard input, output and errors was closed is `/dev/null` from now on: the next file or connection that is
+    /// opened would be taken for it.
+    private static func openStandardDescriptors() {
+        // Each takes the lowest number that is free.
+        while case let descriptor = open("/dev/null", O_RDWR | O_CLOEXEC), descriptor >= 0 {
+            guard descriptor > STDERR_FILENO else {
+                _ = fcntl(descriptor, F_SETFD, 0)  // programs that are started have them too
+                continue
+            }
+            close(descriptor)
+            return
         }
     }
 
@@ -72,7 +98,10 @@ public enum Program {
     public static func note(_ text: String) { ErrorOutput.standard.write(text) }
 
     /// The last lines are written before the program ends, unless nobody reads them.
-    private static func finishErrors() { ErrorOutput.standard.flush(within: .milliseconds(500)) }
+    private static func finishErrors() {
+        ErrorOutput.standard.release()
+        ErrorOutput.standard.flush(within: .milliseconds(500))
+    }
 
     /// Sends logs to standard error, from `level` on. Nobody who logs waits for a reader, and one that closes it is no reason
     /// to end.

@@ -27,9 +27,15 @@ public struct Terminal: Sendable {
         return (Int(size.ws_col), Int(size.ws_row))
     }
 
-    /// Takes keys without waiting for a line and without showing them; ``restore()`` undoes it.
+    /// What was written to standard error since the terminal was taken and waits until it is restored, for it would be written
+    /// across what is drawn: how many lines, and the newest. `nil`: nothing, or standard error goes elsewhere.
+    public static var heldErrors: (count: Int, newest: String)? { ErrorOutput.standard.held }
+
+    /// Takes keys without waiting for a line and without showing them, and holds back what goes to standard error where that is
+    /// a terminal; ``restore()`` undoes it.
     public init(_ output: Output) {
         self.output = output
+        if isatty(STDERR_FILENO) == 1 { ErrorOutput.standard.hold() }
         var settings = termios()
         tcgetattr(STDIN_FILENO, &settings)
         self.saved = settings
@@ -42,6 +48,7 @@ public struct Terminal: Sendable {
         var settings = self.saved
         tcsetattr(STDIN_FILENO, TCSANOW, &settings)
         self.output.writeLast("\u{1B}[?25h\n")
+        ErrorOutput.standard.release()
     }
 
     /// The keys pressed since the last look.

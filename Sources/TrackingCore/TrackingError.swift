@@ -84,6 +84,11 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
     public let reasonCode: UInt8?
     /// Whether the broker refused the name itself (MQTT 5: 0x8F, 0x90): trying again can not help.
     public var isNameRefusal: Bool { self.reasonCode == 0x8F || self.reasonCode == 0x90 }
+    /// Whether the broker refused what a message says or how large it is (MQTT 5: 0x95, 0x99, 0x83), and not its topic: the next
+    /// may be taken. A broker in trouble may say 0x83 of everything.
+    public var isContentRefusal: Bool {
+        self.code == .payloadTooLarge || self.reasonCode == 0x99 || self.reasonCode == 0x83
+    }
     /// Whether the broker refused who this client is, its name, password or rights: no use in asking again soon.
     public var isAboutWhoWeAre: Bool {
         switch self.code {

@@ -101,11 +101,13 @@ public struct Gateway: Service {
 
     /// Serves until a graceful shutdown or cancellation.
     ///
-    /// - Throws: what the system says where the address cannot be listened on.
+    /// - Throws: `inputUnreadable` where the address cannot be listened on.
     public func run() async throws {
         // The server waits for every answer to end, and a stream's would not.
         try await withGracefulShutdownHandler {
-            try await self.application().run()
+            try await ListenFailure.named(host: self.configuration.host, port: self.configuration.port) {
+                try await self.application().run()
+            }
         } onGracefulShutdown: { [hub] in
             hub?.finish()
         }

@@ -231,7 +231,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     }
 
     /// Everything here is short and never waits for more than the next event: it runs where the transport wants it. Only a log
-    /// that is not in memory is kept away from there.
+    /// that has a thread of its own is asked from that.
     @concurrent
     private func work(_ contents: SpoolContents) async {
         await withGracefulShutdownHandler {
@@ -240,10 +240,10 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
                     await self.log.run { self.mailbox.post(.log($0, $1)) }
                 }
                 // To name no preference is to inherit one; to name `nil` is not.
-                if self.spool is InMemorySpool {
-                    group.addTask(operation: logging)
+                if let executor = self.spool.executor {
+                    group.addTask(executorPreference: executor, operation: logging)
                 } else {
-                    group.addTask(executorPreference: globalConcurrentExecutor, operation: logging)
+                    group.addTask(operation: logging)
                 }
                 group.addTask { await self.transport.run() }
                 group.addTask {
@@ -283,7 +283,9 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
                 ages = machine.ages
                 self.log.knowsAges = ages.isGiven
             }
-            self.log.ask(actions.compactMap { if case .log(let id, let action) = $0 { (id, action) } else { nil } })
+            self.log.ask(
+                actions.compactMap { if case .log(let id, let action) = $0 { (id, action) } else { nil } },
+                goesOn: actions.contains { if case .send = $0 { true } else { false } })
             for action in actions {
                 if case .limitsChanged(let limits) = action { self.log.keep(within: Self.limits(limits, self.spool)) }
                 self.perform(action)

@@ -7,6 +7,7 @@ struct AssetTable: Sendable {
     private(set) var touched: Set<TrackableID> = []
 
     var isEmpty: Bool { self.assets.isEmpty }
+    var count: Int { self.assets.count }
     var keys: [TrackableID: TrackedAsset].Keys { self.assets.keys }
     var values: [TrackableID: TrackedAsset].Values { self.assets.values }
     /// All of them, to be looked at.

@@ -134,11 +134,11 @@ struct LiveLane: Sendable {
         }
     }
 
-    /// The update in flight is larger than the broker takes: it goes by itself. One that did so already is left to the
-    /// recording lane.
+    /// The update in flight is larger than the broker takes, or says what it does not take: it goes by itself. One that did so
+    /// already is left to the recording lane.
     ///
     /// - Returns: Whether it goes again.
-    mutating func refusedAsTooLarge() -> Bool {
+    mutating func refusedForContent() -> Bool {
         guard let lost = self.inFlight else { return false }
         self.passengers.refused(to: 0)
         guard lost.skipped.isEmpty else {

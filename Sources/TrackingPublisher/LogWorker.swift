@@ -35,9 +35,13 @@ struct LogWorker: Sendable {
     }
 
     /// Asks for these; returns at once. What is asked for together is written together.
-    func ask(_ actions: [(TrackableID, PublisherStateMachine.LogAction)]) {
+    ///
+    /// - Parameter goesOn: Whether something is sent in the same breath, so that more will be asked for when that is answered:
+    ///   then the worker is not woken for a removal alone.
+    func ask(_ actions: [(TrackableID, PublisherStateMachine.LogAction)], goesOn: Bool = false) {
         guard !actions.isEmpty else { return }
-        self.queue.add(actions.map { .action($0.0, $0.1) })
+        let isUrgent = !goesOn || actions.contains { if case .remove = $0.1 { false } else { true } }
+        self.queue.add(actions.map { .action($0.0, $0.1) }, isUrgent: isUrgent)
     }
 
     /// Asks the storage something, behind everything that was asked before.
@@ -309,8 +313,13 @@ struct LogWorker: Sendable {
 
         private struct State {
             var jobs: [Job] = []
+            /// How often something was added that can wait, since the worker was woken.
+            var unsaid = 0
             var isClosed = false
         }
+
+        /// How often something that can wait is added until the worker is woken for it.
+        private static let mostUnsaid = 5
 
         /// What the log may hold.
         var limits: SpoolLimits {
@@ -331,12 +340,15 @@ struct LogWorker: Sendable {
 
         /// - Returns: Whether they will be done.
         @discardableResult
-        func add(_ jobs: [Job]) -> Bool {
-            let isTaken = self.state.withLock { state in
+        func add(_ jobs: [Job], isUrgent: Bool = true) -> Bool {
+            let (isTaken, mustWake) = self.state.withLock { state in
                 if !state.isClosed { state.jobs += jobs }
-                return !state.isClosed
+                state.unsaid += 1
+                let mustWake = isUrgent || state.unsaid >= Self.mostUnsaid
+                if mustWake { state.unsaid = 0 }
+                return (!state.isClosed, mustWake)
             }
-            self.signal.yield()
+            if mustWake { self.signal.yield() }
             return isTaken
         }
 

@@ -106,7 +106,7 @@ extension PublisherStateMachine {
                 self.lastAcknowledged = moment.wall
                 return self.updateTaken(of: id, at: moment) + self.state(of: id, reason: nil)
             }
-            if refusal.code == .payloadTooLarge { return self.updateTooLarge(of: id, refusal, at: moment) }
+            if refusal.isContentRefusal { return self.updateRefused(of: id, refusal, at: moment) }
             let actions = self.closeRecords(of: id, at: moment)
             self.assets[id]?.lane.failed()
             return actions + self.refused(id, refusal, at: moment)
@@ -132,12 +132,13 @@ extension PublisherStateMachine {
         }
     }
 
-    /// The broker takes nothing of this size: it is tried without those that ride along, and they go on the recording lane.
-    private mutating func updateTooLarge(
+    /// The broker takes nothing of this size, or not what it says: it is tried without those that ride along, and they go on the
+    /// recording lane, which finds out which record it is. The trackable is not held back: its next position may be taken.
+    private mutating func updateRefused(
         of id: TrackableID, _ error: TrackingError, at moment: Moment
     ) -> [Action] {
         let seqs = self.assets[id]?.lane.seqsInFlight ?? SeqSet()
-        let goesAgain = self.assets[id]?.lane.refusedAsTooLarge() == true
+        let goesAgain = self.assets[id]?.lane.refusedForContent() == true
         let actions = self.askSpool(of: id, at: moment) { $0.failedLive(seqs, now: moment.now) }
         return goesAgain
             ? actions : actions + [.badMessage(topic: self.configuration.topicRoot.path(.location(id)), error)]

@@ -103,6 +103,8 @@ extension PublisherStateMachine {
         switch content {
         case .point(let location):
             self.assets[id]?.lastFix = location
+            self.assets[id]?.places.moved(to: location)
+            self.assets[id]?.places.recorded(location)
             guard self.configuration.sendsLive, self.assets[id]?.failure == nil else { return [] }
             _ = self.assets[id]?.lane.captured(location, now: moment.now, wallClock: moment.wall)
             return []

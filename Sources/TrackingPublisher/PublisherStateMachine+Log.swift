@@ -89,9 +89,13 @@ extension PublisherStateMachine {
         of id: TrackableID, at moment: Moment, _ question: (inout SpoolStateMachine) -> [SpoolStateMachine.Action]
     ) -> [Action] {
         // Asked in place: a copy of the asset would copy everyone's requests.
-        let answers = self.assets[id]?.ask(question) ?? []
+        let batchesAhead = max(1, Self.batchesAhead / max(1, self.assets.count))
+        let answers = self.assets[id]?.ask(batchesAhead: batchesAhead, question) ?? []
         return answers.flatMap { self.perform($0, of: id, at: moment) }
     }
+
+    /// How many batches of all trackables together are read before they go, where there are so few.
+    private static let batchesAhead = 16
 
     private mutating func perform(
         _ action: SpoolStateMachine.Action, of id: TrackableID, at moment: Moment

@@ -93,12 +93,14 @@ extension PublisherStateMachine {
         let thinning = self.thinning
         self.capture?.filter.resolution = thinning
         guard let outcome = self.capture?.moved(fix, at: moment) else {
+            for id in Array(self.assets.keys) { self.assets[id]?.places.moved(to: fix) }
             self.deferralRecorded(fix, at: moment)
             let actions = Array(self.assets.keys).flatMap {
                 self.captured(fix, shown: fix, raw: raw, of: $0, at: moment)
             }
             return actions + self.reported()
         }
+        for id in Array(self.assets.keys) { self.assets[id]?.places.saw(outcome) }
         // The fix may have told the time.
         let told = self.trusted(moment)
         if let point = outcome.point { self.deferralRecorded(point, at: told) }
@@ -151,6 +153,7 @@ extension PublisherStateMachine {
             SpoolRecord(seq: seq, time: location.time, kind: .point, tripID: location.tripID, payload: payload), of: id)
         actions += self.travelled(to: location, of: id, at: moment)
         self.assets[id]?.lastFix = location
+        self.assets[id]?.places.recorded(location)
         guard self.configuration.sendsLive else { return actions + [.captured(id, location, .notLive)] }
         let isAsked = !self.reports.isEmpty
         guard
@@ -181,7 +184,7 @@ extension PublisherStateMachine {
     /// The battery may have sunk below the trackable's threshold.
     mutating func tellLowBattery(of id: TrackableID, at moment: Moment) -> [Action] {
         guard let percent = self.battery, self.assets[id]?.lowBattery?.read(percent) == true else { return [] }
-        return self.tell(.lowBattery, ["percent": .number(percent)], of: id, at: moment)
+        return self.tell(.lowBattery, ["percent": .number(LowBatteryDetector.told(percent))], of: id, at: moment)
     }
 
     /// The device's wall clock was set: times before and after cannot be compared.
@@ -271,7 +274,14 @@ extension PublisherStateMachine {
         return TrackingEvent(
             id: UUIDText.random(using: &self.random), stream: asset.stream, seq: seq,
             time: stamp?.time ?? moment.wall, kind: kind, detail: (stamp?.detail ?? [:]).merging(detail) { $1 },
-            location: asset.lane.last?.location)
+            location: self.place(of: kind, asset))
+    }
+
+    /// Where something happened, with the zones as they are now; where nothing goes out live no event has a place.
+    private func place(of kind: TrackingEvent.Kind, _ asset: TrackedAsset) -> Location? {
+        guard self.configuration.sendsLive, let place = asset.places.place(of: kind) else { return nil }
+        guard let capture = self.capture else { return place }
+        return capture.zones.hidden(place)
     }
 
     /// The tracking begins, or ends in order.

@@ -53,7 +53,7 @@ public struct PublisherStateMachine: Sendable {
         /// These could not be written.
         case appendFailed(StreamID, SeqSet, TrackingError)
         /// These were read; `missing` were damaged or are not there.
-        case loaded([SpoolRecord], missing: SeqSet)
+        case loaded(SpoolRecords, missing: SeqSet)
         /// They could not be read; it is tried again.
         case readFailed
         /// Of what was to be found these are known, under these names.

@@ -23,6 +23,8 @@ struct TrackedAsset: Sendable {
     @Boxed var lastTrip: Trip? = nil
     /// The last fix that was recorded.
     @Boxed var lastFix: Location? = nil
+    /// Where its events happen.
+    @Boxed var places = EventPlaces()
     /// A version of the trip that was not shown yet.
     @Boxed var unshownTrip: Trip? = nil
     /// Records that the broker took on this connection before the own presence came back on it.
@@ -132,9 +134,14 @@ struct TrackedAsset: Sendable {
     mutating func wrote(through seq: UInt64) { self.written = max(self.written, seq) }
 
     /// Tells the log's decider something.
+    ///
+    /// - Parameter batchesAhead: How many batches it may hold in memory.
     mutating func ask(
-        _ question: (inout SpoolStateMachine) -> [SpoolStateMachine.Action]
-    ) -> [SpoolStateMachine.Action] { question(&self.spool) }
+        batchesAhead: Int, _ question: (inout SpoolStateMachine) -> [SpoolStateMachine.Action]
+    ) -> [SpoolStateMachine.Action] {
+        self.spool.batchesAhead = batchesAhead
+        return question(&self.spool)
+    }
 
     /// The log begins a new life.
     mutating func beginStream(_ stream: StreamID, _ spool: SpoolStateMachine, after last: UInt64) {

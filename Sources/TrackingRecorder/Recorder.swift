@@ -181,6 +181,12 @@ public final class Recorder<Transport: MessageTransport>: Service {
         }
     }
 
+    private func logNotConnected(_ connection: String, _ lost: Disconnection) {
+        let reason = lost.reason.map { "\($0)" } ?? "closed"
+        self.logger.info(
+            "not connected", metadata: ["connection": "the one that \(connection)", "reason": "\(reason)"])
+    }
+
     private func log(_ event: RecorderEvent) {
         switch event {
         case .connected(let isPresent):
@@ -189,8 +195,8 @@ public final class Recorder<Transport: MessageTransport>: Service {
             self.logger.warning(
                 "the broker kept no session for this recorder: what came while it was away may be missing; devices with --acknowledge-by send it again"
             )
-        case .disconnected(let lost), .voice(.some(let lost)):
-            self.logger.info("not connected", metadata: ["reason": "\(lost.reason.map { "\($0)" } ?? "closed")"])
+        case .disconnected(let lost): self.logNotConnected("takes in", lost)
+        case .voice(.some(let lost)): self.logNotConnected("acknowledges", lost)
         case .voice(nil): break
         case .subscriptionRefused(let filter, let error):
             self.logger.error("not recorded", metadata: ["filter": "\(filter)", "reason": "\(error)"])

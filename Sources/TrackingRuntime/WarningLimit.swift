@@ -39,4 +39,11 @@ package struct WarningLimit<Kind: Hashable & Sendable>: Sendable {
         tally = Tally(said: tally.said + 1, last: now)
         return .say(unsaid: unsaid)
     }
+
+    /// Nothing more comes: how many were not said, of any kind. They are counted anew.
+    package mutating func takeUnsaid() -> Int {
+        let unsaid = self.tallies.values.reduce(0) { $0 + $1.unsaid }
+        for kind in self.tallies.keys { self.tallies[kind]?.unsaid = 0 }
+        return unsaid
+    }
 }

@@ -97,10 +97,11 @@ package struct DirectStatement {
     package func optionalText(_ column: Int32) -> String? { self.isNull(column) ? nil : self.text(column) }
     package func optionalBytes(_ column: Int32) -> [UInt8]? { self.isNull(column) ? nil : self.bytes(column) }
 
-    package func text(_ column: Int32) -> String { String(decoding: self.raw(column, isText: true), as: UTF8.self) }
-    package func bytes(_ column: Int32) -> [UInt8] { Array(self.raw(column, isText: false)) }
+    package func text(_ column: Int32) -> String { String(decoding: self.buffer(column, isText: true), as: UTF8.self) }
+    package func bytes(_ column: Int32) -> [UInt8] { Array(self.buffer(column, isText: false)) }
 
-    private func raw(_ column: Int32, isText: Bool) -> UnsafeRawBufferPointer {
+    /// The bytes of a column, without a copy: until the next step or reset.
+    package func buffer(_ column: Int32, isText: Bool) -> UnsafeRawBufferPointer {
         let start =
             isText
             ? UnsafeRawPointer(sqlite3_column_text(self.pointer, column)) : sqlite3_column_blob(self.pointer, column)

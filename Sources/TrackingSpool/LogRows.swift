@@ -45,9 +45,9 @@ enum LogRow {
 
     private init?(streamAt place: Int64, _ columns: [ScannedValue]) {
         guard let trackable = columns[1].text, let name = columns[2].text, let last = columns[3].integer,
-            let floor = columns[4].integer, let isEnded = columns[5].integer, let checksum = columns[6].integer,
+            let floor = columns[4].integer, let ended = columns[5].integer, let checksum = columns[6].integer,
             let stream = SpoolBook.Stream(
-                number: place, trackable: trackable, name: name, last: last, floor: floor, isEnded: isEnded != 0,
+                number: place, trackable: trackable, name: name, last: last, floor: floor, ended: ended,
                 checksum: checksum)
         else { return nil }
         self = .stream(stream)

@@ -47,7 +47,12 @@ struct PageScan {
     }
 
     private func big(at start: Int, bytes: Int) -> Int {
-        self.page[start..<(start + bytes)].reduce(0) { $0 << 8 | Int($1) }
+        var (value, place) = (0, start)
+        while place < start + bytes {
+            value = value << 8 | Int(self.page[place])
+            place += 1
+        }
+        return value
     }
 
     private func payload(at start: Int) -> (place: Int64, bytes: [UInt8]?, isOverflowing: Bool)? {

@@ -1,4 +1,3 @@
-import Dispatch
 import GRDB
 import Synchronization
 public import TrackingCore
@@ -20,14 +19,22 @@ public final class SQLiteSpool: SpoolStorage {
     public let path: String
     private let durability: Durability
     private let checkedSize: Int64
-    private let thread = DispatchQueue(label: "godwit.spool")
+    private let thread = SpoolThread()
     private let waiting = Mutex(Waiting())
     private let file = Mutex<SpoolFile?>(nil)
+    private let sweeping = Mutex(Sweeping())
+    private let sweepPause: Duration
 
     /// What is to be done.
     private struct Waiting {
         var jobs: [Job] = []
         var isWorking = false
+    }
+
+    /// When rows of removed records are deleted: not while a queue is read, which they would only slow down.
+    private struct Sweeping {
+        var isDue = false
+        var lastReading: ContinuousClock.Instant?
     }
 
     /// One call.
@@ -57,15 +64,23 @@ public final class SQLiteSpool: SpoolStorage {
     ///     and, for what was set aside, `.damaged-` and the time.
     ///   - durability: What an append waits for.
     public convenience init(path: String, durability: Durability = .full) {
-        self.init(path: path, durability: durability, checkedSize: 32 << 20)
+        self.init(path: path, durability: durability, sweepPause: .seconds(1))
     }
 
     /// A log that was not closed in order is checked as a whole when it has at most `checkedSize` bytes.
-    package init(path: String, durability: Durability, checkedSize: Int64) {
+    /// Rows of removed records are deleted once it was not read for `sweepPause`.
+    package init(
+        path: String, durability: Durability = .full, checkedSize: Int64 = 32 << 20,
+        sweepPause: Duration = .seconds(1)
+    ) {
         self.path = path
         self.durability = durability
         self.checkedSize = checkedSize
+        self.sweepPause = sweepPause
     }
+
+    /// See ``SpoolStorage/executor``: its own thread.
+    public var executor: (any TaskExecutor)? { self.thread }
 
     /// See ``SpoolStorage/open(now:)``.
     public func open(now: UnixTime) async throws(TrackingError) -> SpoolContents {
@@ -106,6 +121,7 @@ public final class SQLiteSpool: SpoolStorage {
         _ stream: StreamID, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int
     ) async throws(TrackingError) -> SpoolReading {
         let path = self.path
+        self.sweeping.withLock { $0.lastReading = .now }
         return try await self.performOpen(.alone) { file, db in
             let reading = try file.read(stream, seqs, maximumCount: maximumCount, maximumBytes: maximumBytes, db)
             let lost = reading.missing.intersection(file.book[stream]?.stored ?? SeqSet())
@@ -175,7 +191,7 @@ public final class SQLiteSpool: SpoolStorage {
         while true {
             let kind = Job.Kind.write(count: SpoolFile.trimmedAtOnce, isDurable: false)
             let parts = try await self.performOpen(kind) { file, db in try file.trim(to: limits, now: now, db) }
-            guard !parts.isEmpty else { return Array(gone.values) }
+            guard let parts else { return Array(gone.values) }
             for part in parts { gone[part.stream, default: part].seqs.formUnion(part.seqs) }
         }
     }
@@ -183,6 +199,11 @@ public final class SQLiteSpool: SpoolStorage {
     /// See ``SpoolStorage/summary()``.
     public func summary() async throws(TrackingError) -> SpoolSummary {
         try await self.performOpen(.alone) { file, db in try file.summary(db) }
+    }
+
+    /// How many rows of removed records are still there.
+    package func rowsToSweep() async throws(TrackingError) -> Int {
+        try await self.performOpen(.alone) { file, _ in file.book.unswept }
     }
 
     /// See ``SpoolStorage/close()``.
@@ -250,7 +271,48 @@ extension SQLiteSpool {
                 return Array(waiting.jobs.prefix(count))
             }
             guard !jobs.isEmpty else { return }
-            self.file.withLock { self.run(jobs, &$0) }
+            self.file.withLock { file in
+                self.run(jobs, &file)
+                self.sweepLater(file)
+            }
+        }
+    }
+
+    /// Sees to it that rows of removed records are deleted, once there are some.
+    private func sweepLater(_ file: SpoolFile?) {
+        guard let file, file.book.unswept >= SpoolFile.sweptAtOnce else { return }
+        let isDue = self.sweeping.withLock { sweeping in
+            defer { sweeping.isDue = true }
+            return sweeping.isDue
+        }
+        if !isDue { self.sweepAfterPause() }
+    }
+
+    private func sweepAfterPause() {
+        self.thread.async(after: self.sweepPause) { [weak self] in self?.sweep() }
+    }
+
+    /// Deletes some of these rows; what was asked for meanwhile comes before the next.
+    private func sweep() {
+        let isReading = self.sweeping.withLock { sweeping in
+            sweeping.lastReading.map { $0.duration(to: .now) < self.sweepPause } ?? false
+        }
+        guard !isReading else { return self.sweepAfterPause() }
+        guard self.file.withLock({ $0.map(self.sweepSome) }) == true else {
+            return self.sweeping.withLock { $0.isDue = false }
+        }
+        self.thread.async { [weak self] in self?.sweep() }
+    }
+
+    /// - Returns: Whether there are more.
+    private func sweepSome(_ file: SpoolFile) -> Bool {
+        do {
+            try file.transaction(isDurable: false) { try file.sweep(atMost: SpoolFile.sweptAtOnce, $0) }
+            return file.book.unswept > 0
+        } catch {
+            // Damage is noted; anything else is tried again behind what is asked for next.
+            _ = self.explain(error)
+            return false
         }
     }
 

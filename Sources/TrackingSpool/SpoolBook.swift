@@ -7,15 +7,31 @@ struct SpoolBook {
         let number: Int64
         let id: StreamID
         let trackable: TrackableID
+        /// What the rows of its records carry.
+        let sum: RecordChecksum
         var stored = SeqSet()
         var last: UInt64 = 0
-        /// Everything below is known not to be there.
+        /// Everything below was removed: what rows there still are of it count for nothing.
         var floor: UInt64 = 1
+        /// How many rows below the floor wait to be deleted.
+        var unswept = 0
         var isEnded = false
-        /// The bytes of the payloads.
+        /// It goes with the last of its rows.
+        var isForgotten = false
+        /// The bytes of the payloads: of the records, and of the rows from ``weighed`` up to the floor.
         var bytes = 0
+        /// Below it no row counts in ``bytes``.
+        var weighed: UInt64 = 1
         /// Whether its row in the file is behind.
         var isDirty = true
+
+        init(number: Int64, id: StreamID, trackable: TrackableID, isEnded: Bool = false) {
+            self.number = number
+            self.id = id
+            self.trackable = trackable
+            self.sum = RecordChecksum(id)
+            self.isEnded = isEnded
+        }
     }
 
     /// Oldest first.
@@ -35,7 +51,10 @@ struct SpoolBook {
     var dropped = 0
 
     var count: Int { self.streams.reduce(0) { $0 + $1.stored.count } }
+    /// See ``Stream/bytes``.
     var bytes: Int { self.streams.reduce(0) { $0 + $1.bytes } }
+    /// How many rows of removed records wait to be deleted.
+    private(set) var unswept = 0
 
     subscript(id: StreamID) -> Stream? { self.places[id].map { self.streams[$0] } }
 
@@ -44,6 +63,7 @@ struct SpoolBook {
     mutating func insert(_ stream: Stream) {
         self.places[stream.id] = self.streams.count
         self.streams.append(stream)
+        self.unswept += stream.unswept
         self.nextStream = max(self.nextStream, stream.number + 1)
     }
 
@@ -66,6 +86,7 @@ struct SpoolBook {
     }
 
     mutating func forget(_ id: StreamID) {
+        self.unswept -= self[id]?.unswept ?? 0
         self.streams.removeAll { $0.id == id }
         self.places = Dictionary(uniqueKeysWithValues: self.streams.enumerated().map { ($1.id, $0) })
     }
@@ -85,15 +106,60 @@ struct SpoolBook {
         self.streams[place].last = max(self.streams[place].last, seqs.last ?? 0)
         if let first = seqs.first, first < self.streams[place].floor {
             self.streams[place].floor = first
+            self.streams[place].weighed = min(first, self.streams[place].weighed)
             self.streams[place].isDirty = true
         }
+        self.recall(id)
     }
 
+    /// Records and their rows are gone, and so many bytes with them.
     mutating func removed(_ seqs: SeqSet, of id: StreamID, bytes: Int) {
         guard let place = self.places[id] else { return }
         self.streams[place].stored.subtract(seqs)
         self.streams[place].bytes -= bytes
         self.streams[place].floor = self.streams[place].stored.first ?? self.streams[place].last + 1
+        self.streams[place].isDirty = true
+    }
+
+    /// Records that are the lowest of their stream are gone; their rows stay for now.
+    mutating func left(_ seqs: SeqSet, of id: StreamID) {
+        self.removed(seqs, of: id, bytes: 0)
+        self.found(unswept: seqs.count, of: id)
+    }
+
+    /// So many rows of removed records were found.
+    mutating func found(unswept count: Int, of id: StreamID) {
+        guard let place = self.places[id] else { return }
+        self.streams[place].unswept += count
+        self.unswept += count
+    }
+
+    /// What lies below the floor of a stream was weighed: so many bytes count no more.
+    mutating func weighed(_ bytes: Int, of id: StreamID) {
+        guard let place = self.places[id] else { return }
+        self.streams[place].bytes -= bytes
+        self.streams[place].weighed = self.streams[place].floor
+    }
+
+    /// So many rows below the floor of a stream were deleted.
+    mutating func swept(_ count: Int, of id: StreamID) {
+        guard let place = self.places[id] else { return }
+        let swept = min(count, self.streams[place].unswept)
+        self.streams[place].unswept -= swept
+        self.unswept -= swept
+    }
+
+    /// Nobody asks for a stream any more, whose rows are still there.
+    mutating func letGo(_ id: StreamID) {
+        guard let place = self.places[id] else { return }
+        self.streams[place].isForgotten = true
+        self.streams[place].isDirty = true
+    }
+
+    /// A stream that was forgotten is asked for again.
+    mutating func recall(_ id: StreamID) {
+        guard let place = self.places[id], self.streams[place].isForgotten else { return }
+        self.streams[place].isForgotten = false
         self.streams[place].isDirty = true
     }
 
@@ -109,7 +175,7 @@ struct SpoolBook {
     /// As the publisher sees it.
     var trackables: [TrackableID: SpoolContents.Trackable] {
         var trackables: [TrackableID: SpoolContents.Trackable] = [:]
-        for stream in self.streams {
+        for stream in self.streams where !stream.isForgotten {
             let stored = StoredStream(id: stream.id, stored: stream.stored, last: stream.last)
             trackables[stream.trackable, default: .init()].streams.append(stored)
             if !stream.isEnded { trackables[stream.trackable]?.current = stream.id }

@@ -6,6 +6,8 @@ import TrackingSQLite
 /// What a file says that no log of ours would: it is to be set aside.
 struct SpoolDamage: Error {
     var reason: String
+    /// Whether it may be somebody else's.
+    var hasOtherTables = false
 }
 
 /// One open file of a log, and the book of what is in it. Everything happens on the thread that holds it.
@@ -67,7 +69,7 @@ final class SpoolFile {
     /// - Parameter growth: The bytes that it adds; 0 for what makes room, which is done on a full disk as well.
     func transaction<Value>(isDurable: Bool, growth: Int = 0, _ body: (Database) throws -> Value) throws -> Value {
         try self.use { db in
-            if growth > 0, try !self.hasRoom(for: growth, db) {
+            if growth > 0, try !self.makeRoom(for: growth, db) {
                 throw DatabaseError(resultCode: .SQLITE_FULL, message: "the disk is full")
             }
             do {
@@ -76,10 +78,23 @@ final class SpoolFile {
                 // The write-ahead log may be what fills the disk: there is room to bring it into the file.
                 self.reserve.release()
                 _ = try? db.checkpoint(.truncate)
-                guard try growth == 0 || self.hasRoom(for: growth, db) else { throw error }
+                // Before the reserve is taken again: to delete takes room as well.
+                if growth > 0, self.book.unswept > 0 {
+                    try self.attempt(isDurable: false, db) { try self.sweep(atMost: Self.sweptAtOnce, $0) }
+                }
+                guard try growth == 0 || self.makeRoom(for: growth, db) else { throw error }
                 return try self.attempt(isDurable: isDurable, db, body)
             }
         }
+    }
+
+    /// Whether so many bytes can be added; what removed records take up makes room where there is none.
+    private func makeRoom(for growth: Int, _ db: Database) throws -> Bool {
+        while try !self.hasRoom(for: growth, db) {
+            guard self.book.unswept > 0 else { return false }
+            try self.transaction(isDurable: false) { try self.sweep(atMost: Self.sweptAtOnce, $0) }
+        }
+        return true
     }
 
     /// Whether so many bytes can be added, and room stays to remove them again.
@@ -122,7 +137,7 @@ final class SpoolFile {
                 statement.bind(stream.id.rawValue, 3)
                 statement.bind(Int64(clamping: stream.last), 4)
                 statement.bind(Int64(clamping: stream.floor), 5)
-                statement.bind(Int64(stream.isEnded ? 1 : 0), 6)
+                statement.bind(Int64(stream.ending.rawValue), 6)
                 statement.bind(stream.checksum, 7)
                 try statement.run()
             }
@@ -168,7 +183,9 @@ extension SpoolFile {
     /// Why a file with other tables is not opened: a newer program made it, or it is damaged.
     private func refusal(of db: Database) throws -> any Error {
         let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-        guard version > SpoolSchema.version else { return SpoolDamage(reason: "its tables are not those of a log") }
+        guard version > SpoolSchema.version else {
+            return SpoolDamage(reason: "its tables are not those of a log", hasOtherTables: true)
+        }
         return TrackingError(
             .spoolFailed,
             "the log \(self.connection.path) has version \(version); this program knows versions up to \(SpoolSchema.version): use a newer program"
@@ -194,7 +211,7 @@ extension SpoolFile {
         while try statement.step() {
             let stream = SpoolBook.Stream(
                 number: statement.integer(0), trackable: statement.text(1), name: statement.text(2),
-                last: statement.integer(3), floor: statement.integer(4), isEnded: statement.integer(5) != 0,
+                last: statement.integer(3), floor: statement.integer(4), ended: statement.integer(5),
                 checksum: statement.integer(6))
             guard let stream, self.book[stream.id] == nil else {
                 throw SpoolDamage(reason: "a stream's row is damaged")
@@ -205,30 +222,56 @@ extension SpoolFile {
 
     /// Reads the numbers off their index: the records themselves stay where they are.
     private func loadRecords(_ db: Database) throws {
-        let statement = try DirectStatement(
-            "SELECT stream, count(*), min(seq), max(seq), sum(size) FROM record GROUP BY stream", in: db)
-        defer { statement.reset() }
-        while try statement.step() {
-            guard let stream = self.book.stream(number: statement.integer(0)) else {
+        let next = try DirectStatement("SELECT min(stream) FROM record WHERE stream > ?", in: db)
+        defer { next.reset() }
+        var number = Int64.min
+        while true {
+            next.bind(number, 1)
+            guard try next.step(), !next.isNull(0) else { return }
+            number = next.integer(0)
+            next.reset()
+            guard let stream = self.book.stream(number: number) else {
                 throw SpoolDamage(reason: "a record has no stream")
             }
-            let (count, low, high) = (statement.integer(1), statement.integer(2), statement.integer(3))
-            guard low >= 1, high < Int64.max, (0..<1 << 50).contains(statement.integer(4)) else {
-                throw SpoolDamage(reason: "the numbers of its records are out of range")
-            }
-            let stored =
-                high - low == count - 1
-                ? SeqSet(CollectionOfOne(UInt64(low)...UInt64(high)))
-                : try self.numbers(of: stream.number, db)
-            guard stored.count == count else { throw SpoolDamage(reason: "two records have one number") }
-            self.book.added(stored, of: stream.id, bytes: Int(statement.integer(4)))
+            try self.loadRecords(of: stream, db)
         }
     }
 
-    private func numbers(of stream: Int64, _ db: Database) throws -> SeqSet {
-        let statement = try DirectStatement("SELECT seq FROM record WHERE stream = ? ORDER BY seq", in: db)
+    private func loadRecords(of stream: SpoolBook.Stream, _ db: Database) throws {
+        let unswept = try self.measure(stream, "seq < ?", db)
+        self.book.found(unswept: unswept.count, of: stream.id)
+        let rows = try self.measure(stream, "seq >= ?", db)
+        guard rows.count > 0 else { return }
+        guard rows.low >= 1, rows.high < Int64.max, (0..<1 << 50).contains(rows.bytes) else {
+            throw SpoolDamage(reason: "the numbers of its records are out of range")
+        }
+        let stored =
+            rows.high - rows.low == rows.count - 1
+            ? SeqSet(CollectionOfOne(UInt64(rows.low)...UInt64(rows.high)))
+            : try self.numbers(of: stream, db)
+        guard stored.count == rows.count else { throw SpoolDamage(reason: "two records have one number") }
+        self.book.added(stored, of: stream.id, bytes: Int(rows.bytes))
+    }
+
+    /// The rows of a stream above or below its floor.
+    func measure(
+        _ stream: SpoolBook.Stream, _ condition: String, _ db: Database
+    ) throws -> (count: Int, low: Int64, high: Int64, bytes: Int64) {
+        let statement = try DirectStatement(
+            "SELECT count(*), min(seq), max(seq), sum(size) FROM record WHERE stream = ? AND \(condition)", in: db)
         defer { statement.reset() }
-        statement.bind(stream, 1)
+        statement.bind(stream.number, 1)
+        statement.bind(Int64(clamping: stream.floor), 2)
+        guard try statement.step() else { return (0, 0, 0, 0) }
+        return (Int(statement.integer(0)), statement.integer(1), statement.integer(2), statement.integer(3))
+    }
+
+    private func numbers(of stream: SpoolBook.Stream, _ db: Database) throws -> SeqSet {
+        let statement = try DirectStatement(
+            "SELECT seq FROM record WHERE stream = ? AND seq >= ? ORDER BY seq", in: db)
+        defer { statement.reset() }
+        statement.bind(stream.number, 1)
+        statement.bind(Int64(clamping: stream.floor), 2)
         var numbers = SeqSet()
         var run: ClosedRange<UInt64>?
         while try statement.step() {

@@ -20,6 +20,8 @@ struct SpoolOpening {
     }
 
     func run() throws -> (SpoolFile, SpoolContents) {
+        // Before anything is made beside it.
+        if !self.exists(self.wish), LogTraces(path: self.path).areMissing { throw self.isForeign }
         let lock = try SpoolLock(log: self.path)
         try self.finishSalvage()
         let mark = ClosingMark(log: self.path)
@@ -31,6 +33,8 @@ struct SpoolOpening {
             file = try self.open(isOrderly: isOrderly)
         } catch {
             guard let reason = self.damage(error) else { throw error }
+            let hasOtherTables = (error as? SpoolDamage)?.hasOtherTables ?? false
+            if hasOtherTables, LogTraces(path: self.path).areMissing { throw self.isForeign }
             salvage = try self.salvage(reason)
         }
         let opened = try file ?? self.open(isOrderly: false)
@@ -38,6 +42,12 @@ struct SpoolOpening {
         return (
             opened, SpoolContents(trackables: opened.book.trackables, state: try opened.loadState(), salvage: salvage)
         )
+    }
+
+    private var isForeign: TrackingError {
+        TrackingError(
+            .spoolFailed,
+            "the file \(self.path) is not a log and was left as it is: name another with --spool, or move it away")
     }
 
     private func open(isOrderly: Bool) throws -> SpoolFile {

@@ -76,7 +76,7 @@ struct SpoolSalvager {
             let moved = QuarantinedRecord(place: place, entry: row.entry, reason: row.reason)
             try file.transaction(isDurable: false) { try file.insert(moved, $0) }
         case .record(let place, let number, let record, let checksum):
-            guard let id = self.streams[number]?.first(where: { record.checksum(in: $0) == checksum }) else {
+            guard let id = self.streams[number]?.first(where: { RecordChecksum($0).accepts(record, checksum) }) else {
                 if self.streams[number] == nil { self.orphans[number, default: SeqSet()].insert(record.seq) }
                 return
             }

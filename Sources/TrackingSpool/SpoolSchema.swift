@@ -5,6 +5,9 @@ import TrackingCore
 ///
 /// Every row can be read off its page alone, and tells by its own checksum whether it is whole: a damaged file is salvaged
 /// without the tables' trees. The number of columns tells the tables apart. The streams are kept twice, on different pages.
+///
+/// A row of `record` is a record from the `floor` of its stream on. What lies below was removed: its rows are deleted later,
+/// many together.
 enum SpoolSchema {
     static let pageSize = 4096
     /// The version of the tables; a file of the first may say 0 as well.
@@ -12,7 +15,7 @@ enum SpoolSchema {
 
     /// What a log is made of, in the order in which it came: a log that has the first of these alone is an earlier one, and is
     /// given the rest.
-    static let versions = [Self.records, Self.marks]
+    static let versions = [Self.records, Self.marks, Self.floors]
 
     /// Streams, records, what is set aside, and small values.
     private static let records = [
@@ -53,6 +56,15 @@ enum SpoolSchema {
         "CREATE UNIQUE INDEX mark_key ON mark (trackable, key)",
     ]
 
+    /// The rows that are records. Earlier programs know neither floors nor this release's checksum of a record: to them the
+    /// log is a newer one.
+    private static let floors = [
+        """
+        CREATE VIEW held AS SELECT record.* FROM record CROSS JOIN stream ON stream.number = record.stream \
+        WHERE record.seq >= stream.floor
+        """
+    ]
+
     /// What an earlier log has not; `nil` where the tables are those of no log.
     static func missing(in found: [String]) -> [String]? {
         let known = (0...Self.versions.count).first { found == Self.versions.prefix($0).flatMap { $0 } }
@@ -70,6 +82,15 @@ enum SpoolSchema {
 }
 
 extension SpoolBook.Stream {
+    /// Whether it goes on, as its row says it.
+    enum Ending: UInt8 {
+        case goesOn = 0
+        case ended = 1
+        case forgotten = 2
+    }
+
+    var ending: Ending { self.isForgotten ? .forgotten : self.isEnded ? .ended : .goesOn }
+
     /// Over everything that its row says.
     var checksum: Int64 {
         var sum = FNV1a()
@@ -80,21 +101,22 @@ extension SpoolBook.Stream {
         sum.add(0)
         sum.add(number: self.last)
         sum.add(number: self.floor)
-        sum.add(self.isEnded ? 1 : 0)
+        sum.add(self.ending.rawValue)
         return Int64(bitPattern: sum.value)
     }
 
     /// Reads a row; `nil` when it is damaged.
     init?(
-        number: Int64, trackable: String, name: String, last: Int64, floor: Int64, isEnded: Bool, checksum: Int64
+        number: Int64, trackable: String, name: String, last: Int64, floor: Int64, ended: Int64, checksum: Int64
     ) {
-        guard let trackable = try? TrackableID(trackable), let id = StreamID(name), last >= 0, floor >= 0 else {
-            return nil
-        }
-        self.init(number: number, id: id, trackable: trackable)
+        guard let trackable = try? TrackableID(trackable), let id = StreamID(name), last >= 0, floor >= 0,
+            let ending = UInt8(exactly: ended).flatMap(Ending.init)
+        else { return nil }
+        self.init(number: number, id: id, trackable: trackable, isEnded: ending != .goesOn)
         self.last = UInt64(last)
         self.floor = UInt64(floor)
-        self.isEnded = isEnded
+        self.weighed = self.floor
+        self.isForgotten = ending == .forgotten
         self.isDirty = false
         guard self.checksum == checksum else { return nil }
     }

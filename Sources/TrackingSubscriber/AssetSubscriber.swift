@@ -86,7 +86,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     /// beyond 65,536 events or about 32 MB, see ``lostEvents``; others are not held up.
     public var events: AsyncStream<SubscriberEvent> { self.told.listen() }
 
-    /// The positions of one trackable, in order, from now on; late ones are marked.
+    /// The positions of one trackable, in order, from now on; late ones are marked. Of what is cleared only ``events`` tell.
     public func locations(of id: TrackableID) -> some AsyncSequence<ReceivedUpdate, Never> & Sendable {
         self.events.compactMap { if case .location(id, let update) = $0 { update } else { nil } }
     }
@@ -229,7 +229,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
             self.logger.warning(
                 "not counted as watching: the rules let this user not write here; they may not let it read the trackable either",
                 metadata: ["topic": "\(topic)", "reason": "\(error)"])
-        case .state, .presence, .raw, .trip, .event, .unheard, .connection:
+        case .locationCleared, .state, .presence, .raw, .trip, .event, .unheard, .connection:
             break
         }
     }

@@ -95,6 +95,9 @@ public struct ReceivedUpdate: Hashable, Sendable {
 public enum SubscriberEvent: Hashable, Sendable {
     /// A position.
     case location(TrackableID, ReceivedUpdate)
+    /// What the broker kept as the last position was cleared, as `godwit erase` does: whoever keeps positions that were told
+    /// forgets them. Told once, until a newer position comes.
+    case locationCleared(TrackableID)
     /// A position as the receiver told it.
     case raw(TrackableID, ReceivedUpdate)
     /// The state changed; the reason where there is one.

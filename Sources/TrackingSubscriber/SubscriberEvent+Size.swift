@@ -14,7 +14,7 @@ extension SubscriberEvent {
             case .state(_, _, let error?), .refused(_, let error): error.message.utf8.count
             case .trip(_, let trip?): trip.approximateBytes
             case .event(_, let event): event.approximateBytes
-            case .state, .presence, .resolution, .trip, .unheard, .connection: 0
+            case .locationCleared, .state, .presence, .resolution, .trip, .unheard, .connection: 0
             }
         return MemoryLayout<SubscriberEvent>.stride + content
     }

@@ -19,7 +19,7 @@ extension SubscriberStateMachine {
         let payload = message.payload.isEmpty ? nil : message.payload
         switch topic {
         case .location(let id):
-            guard let payload else { return [] }
+            guard let payload else { return self.locationCleared(id) }
             let update = try LocationCodec.decode(payload)
             return self.show(id, at: moment) + self.moved(id, update, message.isRetained, at: moment)
         case .raw(let id):
@@ -120,9 +120,18 @@ extension SubscriberStateMachine {
             let received = ReceivedUpdate(
                 update: update, skipped: skipped, isLate: verdict == .late, isRetained: isRetained)
             actions.append(.tell(.location(id, received)))
+            self.assets[id]?.isLocated = true
         }
         self.expect(id)
         return actions
+    }
+
+    /// Somebody cleared the position that the broker kept. What was seen stays known by its number: it does not come back, and
+    /// what is newer is news. Of what made room for others a position may have been told.
+    private mutating func locationCleared(_ id: TrackableID) -> [Action] {
+        guard self.assets[id]?.isLocated ?? self.configuration.watchesAll else { return [] }
+        self.assets[id]?.isLocated = false
+        return [.tell(.locationCleared(id))]
     }
 
     private mutating func movedRaw(_ id: TrackableID, _ update: LocationUpdate, _ isRetained: Bool) -> [Action] {

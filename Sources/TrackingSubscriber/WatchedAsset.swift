@@ -17,6 +17,8 @@ struct WatchedAsset: Sendable {
     var shown: UnixTime?
     var isStale = false
     var since: UnixTime?
+    /// Whether a position of it was told, and not cleared since.
+    var isLocated = false
     /// The version of the trip that was told last.
     var toldTrip: RecordName?
     /// The latest events that were told, the newest last.

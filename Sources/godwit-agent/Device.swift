@@ -5,6 +5,7 @@ import TrackingControl
 import TrackingCore
 import TrackingMQTT
 import TrackingPublisher
+import TrackingRuntime
 
 /// Joins the publisher with the device's sources and battery, and ends them together.
 struct Device: Sendable {
@@ -122,6 +123,11 @@ struct Device: Sendable {
 
     private func readSources() async throws(TrackingError) {
         let count = Mutex(0)
+        let warnings = Mutex(WarningLimit<Int>())
+        defer {
+            let unsaid = warnings.withLock { $0.takeUnsaid() }
+            if unsaid > 0 { self.logger.warning("more input was refused", metadata: ["unsaid": "\(unsaid)"]) }
+        }
         try await self.sources.run { event in
             switch event {
             case .fix(let measured):
@@ -135,7 +141,9 @@ struct Device: Sendable {
                 }
                 if isMany { await self.publisher.publishedIsLogged() }
             case .badInput(let what):
-                self.logger.warning("input refused", metadata: ["what": "\(what)"])
+                let verdict = warnings.withLock { $0.happened(0, now: SourceClock.now) }
+                guard case .say(let unsaid) = verdict else { return }
+                self.logger.warning("input refused", metadata: ["what": "\(what)", "unsaid": "\(unsaid)"])
             case .notice(let notice):
                 self.heard(notice)
             }
@@ -172,11 +180,7 @@ struct Device: Sendable {
     /// Waits for what ends the program where `--fail-fast` asks for it.
     private func fatal(_ connections: AsyncStream<Disconnection?>) async -> TrackingError? {
         for await change in connections {
-            guard let lost = change else { continue }
-            if let reason = lost.reason {
-                self.logger.warning("not connected", metadata: ["reason": "\(reason)"])
-                if self.failsFast, lost.failure != nil { return reason }
-            }
+            if self.failsFast, let reason = change?.failure { return reason }
         }
         return nil
     }

@@ -157,8 +157,8 @@ final class DemoShow: Service {
         case .resolution(_, let inForce?):
             self.seen.withLock { $0.inForce = inForce }
             self.say("  → resolution \(WatchPrinter.describe(inForce))")
-        case .location, .raw, .state, .presence, .resolution, .trip, .event, .unheard, .refused, .publishRefused,
-            .badMessage, .connection:
+        case .location, .locationCleared, .raw, .state, .presence, .resolution, .trip, .event, .unheard, .refused,
+            .publishRefused, .badMessage, .connection:
             break
         }
     }

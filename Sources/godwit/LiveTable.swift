@@ -7,6 +7,7 @@ struct LiveTable {
     private struct Row {
         var state = SubscriberState.offline
         var location: Location?
+        var isPredicted = false
         var resolution: ResolutionInForce?
         var trip: Trip?
         var isUnheard = false
@@ -19,11 +20,15 @@ struct LiveTable {
     private var badMessages = 0
     /// What this watcher asks for.
     var request: Resolution?
+    /// What was logged and is not written while the table is drawn: how many lines, and the newest.
+    var logged: (count: Int, newest: String)?
     let hasColour: Bool
     /// What people read.
     let units: DisplayUnits
     /// How many events are shown at most; a low terminal shows fewer.
     static let maximumEvents = 5
+    /// How many lines of the terminal the newest log line takes at most.
+    private static let maximumLogged = 3
 
     init(hasColour: Bool, units: DisplayUnits = .metric) {
         self.hasColour = hasColour
@@ -36,6 +41,8 @@ struct LiveTable {
         case .location(let id, let received):
             guard !received.isLate else { return }
             self.rows[id, default: Row()].location = received.update.location
+            self.rows[id, default: Row()].isPredicted = received.update.kind == .predicted
+        case .locationCleared(let id): self.rows[id, default: Row()].location = nil
         case .state(let id, let state, _): self.rows[id, default: Row()].state = state
         case .resolution(let id, let inForce): self.rows[id, default: Row()].resolution = inForce
         case .trip(let id, let trip): self.rows[id, default: Row()].trip = trip
@@ -60,7 +67,8 @@ struct LiveTable {
             ["trackable", "state", "position", "speed", "bearing", "age", "resolution", "next due", "trip"])
         // The heading, the empty line, the foot, and the cursor's own line.
         let events = self.events.suffix(max(0, height - 4) / 4)
-        let room = max(1, height - 4 - events.count)
+        let logged = self.logged(width: width).prefix(max(0, height - 4 - events.count) / 2)
+        let room = max(1, height - 4 - events.count - logged.count)
         let fits = self.rows.count <= room ? room : room - 1
         var body = self.rows.sorted { $0.key.rawValue < $1.key.rawValue }.prefix(fits).map { id, row in
             self.colour(row.state, String(self.row(self.cells(id, row, now: now, due: due(id))).prefix(width)))
@@ -70,15 +78,28 @@ struct LiveTable {
         let foot =
             "\(self.connection); \(asked); + finer, - coarser, 0 none, q quit"
             + (self.badMessages > 0 ? "; \(self.badMessages) bad messages skipped" : "")
-        return [String(head.prefix(width))] + body + [""] + events.map { String($0.prefix(width)) }
+            + (self.logged.map { "; \($0.count) \($0.count == 1 ? "line" : "lines") logged, written at the end" } ?? "")
+        return [String(head.prefix(width))] + body + [""] + events.map { String($0.prefix(width)) } + logged
             + [String(foot.prefix(width))]
+    }
+
+    /// The newest log line, on as many lines as it takes.
+    private func logged(width: Int) -> [String] {
+        guard let newest = self.logged?.newest, width > 0 else { return [] }
+        var rest = newest.split(separator: "\n").joined(separator: " ").prefix(width * Self.maximumLogged)
+        var lines: [String] = []
+        while !rest.isEmpty {
+            lines.append(String(rest.prefix(width)).printable)
+            rest = rest.dropFirst(width)
+        }
+        return lines
     }
 
     private func cells(_ id: TrackableID, _ row: Row, now: UnixTime, due: Duration?) -> [String] {
         let point = row.location
         return [
             id.rawValue, row.state.rawValue,
-            point.map { "\($0.coordinate.latitude.text(digits: 5)) \($0.coordinate.longitude.text(digits: 5))" }
+            point.map { (row.isPredicted ? "~" : "") + Self.place($0) }
                 ?? (row.isUnheard ? "nothing heard yet" : ""),
             point?.speed.map { self.units.speed($0) } ?? "",
             point?.bearing.map { "\($0.text(digits: 0))°" } ?? "",
@@ -89,8 +110,12 @@ struct LiveTable {
         ]
     }
 
+    private static func place(_ point: Location) -> String {
+        "\(point.coordinate.latitude.text(digits: 5)) \(point.coordinate.longitude.text(digits: 5))"
+    }
+
     private func row(_ cells: [String]) -> String {
-        zip(cells, [16, 8, 20, 10, 8, 7, 20, 8, 24]).map { cell, width in
+        zip(cells, [16, 8, 21, 10, 8, 7, 20, 8, 24]).map { cell, width in
             let text = String(cell.printable.prefix(width))
             return text + String(repeating: " ", count: width - text.count)
         }.joined(separator: " ")

@@ -86,8 +86,10 @@ struct Serve: AsyncParsableCommand {
             throw ValidationError("--max-body is 1024 to 1073741824 bytes, not \(self.maxBody)")
         }
         do throws(TrackingError) { _ = try self.tiles.map(TileURL.init) } catch { throw ValidationError(error.message) }
-        for origin in self.cors where try GatewayURL.checked(origin) != origin {
-            throw ValidationError("an origin has no slash at its end: '\(origin.prefix(80))'")
+        for origin in self.cors where !GatewayURL.isOrigin(origin) {
+            throw ValidationError(
+                "--cors is an origin, as https://example.org or http://localhost:3000, without a path: not '\(origin.prefix(80))'"
+            )
         }
     }
 

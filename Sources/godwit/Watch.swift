@@ -148,7 +148,8 @@ final class LiveView: Sendable {
     }
 
     func lines(size: (width: Int, height: Int), now: UnixTime, due: (TrackableID) -> Duration?) -> [String] {
-        let table = self.state.withLock { $0.table }
+        var table = self.state.withLock { $0.table }
+        table.logged = Terminal.heldErrors
         return table.lines(width: size.width, height: size.height, now: now, due: due)
     }
 

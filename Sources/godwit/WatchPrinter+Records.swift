@@ -46,6 +46,15 @@ extension WatchPrinter {
         return self.feature(id, event.location, "event", MessageCodec.encode(rest))
     }
 
+    /// A position as the Feature that it is, with what kind it is among its properties.
+    static func feature(_ id: TrackableID, _ point: Location, _ kind: LocationUpdate.Kind) -> String {
+        let properties = "\"properties\":{"
+        let feature = String(decoding: LocationCodec.encodeFeature(point), as: UTF8.self)
+        let members = feature.dropFirst().replacing(
+            properties, with: "\(properties)\"type\":\(self.quoted(kind.rawValue)),", maxReplacements: 1)
+        return "{\"id\":\(self.quoted(id.rawValue)),\(members)"
+    }
+
     private static func feature(_ id: TrackableID, _ place: Location?, _ name: String, _ message: [UInt8]) -> String {
         let numbers = [place?.coordinate.longitude, place?.coordinate.latitude, place?.altitude].compactMap(\.self)
         let geometry =

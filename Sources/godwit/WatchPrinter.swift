@@ -28,12 +28,26 @@ struct WatchPrinter {
         }
     }
 
-    /// The positions of an event in order, skipped ones first where they are wanted: id, point, skipped, late.
-    private func points(_ event: SubscriberEvent) -> [(TrackableID, Location, Bool, Bool)] {
+    /// A position to print.
+    private struct Point {
+        var location: Location
+        /// Measured or extrapolated; what was skipped was measured.
+        var kind = LocationUpdate.Kind.actual
+        var isSkipped = true
+        var isLate: Bool
+    }
+
+    /// The positions of an event in order, skipped ones first where they are wanted.
+    private func points(_ event: SubscriberEvent) -> [(TrackableID, Point)] {
         guard case .location(let id, let received) = event else { return [] }
         let skipped = self.printsSkipped ? received.skipped : []
-        return skipped.map { (id, $0, true, received.isLate) } + [
-            (id, received.update.location, false, received.isLate)
+        return skipped.map { (id, Point(location: $0, isLate: received.isLate)) } + [
+            (
+                id,
+                Point(
+                    location: received.update.location, kind: received.update.kind, isSkipped: false,
+                    isLate: received.isLate)
+            )
         ]
     }
 
@@ -42,13 +56,15 @@ struct WatchPrinter {
     private func line(_ event: SubscriberEvent, _ receivedAt: UnixTime) -> String? {
         let clock = TimeText.local(receivedAt)
         switch event {
-        case .location(_, let received):
-            return self.points(event).map { id, point, isSkipped, _ in
-                let notes = (isSkipped ? " skipped" : "") + (received.isLate ? " late" : "")
-                return "\(clock) \(id) location \(self.describe(point, receivedAt))\(notes)"
+        case .location:
+            return self.points(event).map { id, point in
+                let notes = (point.isSkipped ? " skipped" : "") + (point.isLate ? " late" : "")
+                return "\(clock) \(id) location \(self.describe(point.location, point.kind, receivedAt))\(notes)"
             }.joined(separator: "\n")
+        case .locationCleared(let id):
+            return "\(clock) \(id) location unknown"
         case .raw(let id, let received):
-            return "\(clock) \(id) raw \(self.describe(received.update.location, receivedAt))"
+            return "\(clock) \(id) raw \(self.describe(received.update.location, received.update.kind, receivedAt))"
         case .state(let id, let state, let reason):
             return "\(clock) \(id) state \(state.rawValue)" + (reason.map { " (\($0))" } ?? "")
         case .presence(let id, let presence):
@@ -73,12 +89,13 @@ struct WatchPrinter {
         "\(point.coordinate.latitude.text(digits: 6)),\(point.coordinate.longitude.text(digits: 6))"
     }
 
-    private func describe(_ point: Location, _ now: UnixTime) -> String {
+    private func describe(_ point: Location, _ kind: LocationUpdate.Kind, _ now: UnixTime) -> String {
         var parts = [Self.place(point)]
         if let speed = point.speed { parts.append(self.units.speed(speed)) }
         if let bearing = point.bearing { parts.append("\(bearing.text(digits: 0))°") }
         parts.append("age \(now.since(point.time).inSeconds.text(digits: 1)) s")
         if let seq = point.seq { parts.append("#\(seq)") }
+        if kind == .predicted { parts.append("predicted") }
         return parts.joined(separator: " ")
     }
 
@@ -95,15 +112,17 @@ struct WatchPrinter {
     private func json(_ event: SubscriberEvent, _ receivedAt: UnixTime) -> String? {
         switch event {
         case .location(let id, let received):
-            return self.points(event).map { _, point, isSkipped, isLate in
+            return self.points(event).map { _, point in
                 Self.object("location", id, receivedAt) {
-                    $0.append(("location", Self.feature(point)))
-                    $0.append(("type", Self.quoted(received.update.kind.rawValue)))
-                    $0.append(("skipped", "\(isSkipped)"))
-                    $0.append(("late", "\(isLate)"))
+                    $0.append(("location", Self.feature(point.location)))
+                    $0.append(("type", Self.quoted(point.kind.rawValue)))
+                    $0.append(("skipped", "\(point.isSkipped)"))
+                    $0.append(("late", "\(point.isLate)"))
                     $0.append(("retained", "\(received.isRetained)"))
                 }
             }.joinedOrNil
+        case .locationCleared(let id):
+            return Self.object("location", id, receivedAt, message: nil)
         case .raw(let id, let received):
             return Self.object("raw", id, receivedAt) {
                 $0.append(("location", Self.feature(received.update.location)))
@@ -160,9 +179,7 @@ struct WatchPrinter {
         case .trip(let id, let trip?): [Self.feature(id, trip)]
         case .event(let id, let event): [Self.feature(id, event)]
         default:
-            self.points(event).map { id, point, _, _ in
-                "{\"id\":\(Self.quoted(id.rawValue)),\(Self.feature(point).dropFirst())"
-            }
+            self.points(event).map { Self.feature($0, $1.location, $1.kind) }
         }
     }
 
@@ -170,7 +187,10 @@ struct WatchPrinter {
         switch event {
         case .trip(let id, let trip?): [(id, WatchRow(trip))]
         case .event(let id, let event): [(id, WatchRow(event))]
-        default: self.points(event).map { ($0, WatchRow($1, isSkipped: $2, isLate: $3)) }
+        default:
+            self.points(event).map {
+                ($0, WatchRow($1.location, kind: $1.kind, isSkipped: $1.isSkipped, isLate: $1.isLate))
+            }
         }
     }
 

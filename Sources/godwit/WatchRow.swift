@@ -6,7 +6,7 @@ struct WatchRow {
     /// What the columns are called; the order is that of ``text(_:receivedAt:)``.
     static let header =
         "trackable,time,latitude,longitude,altitude,accuracy,speed,bearing,battery,stream,seq,skipped,late,receivedAt,"
-        + "event,kind,tripId,tripMode,distance,duration,detail"
+        + "event,kind,tripId,tripMode,distance,duration,detail,type"
 
     private let event: String
     private let time: UnixTime
@@ -21,12 +21,14 @@ struct WatchRow {
     private var distance: Double?
     private var duration: Double?
     private var detail: String?
+    private var type: LocationUpdate.Kind?
 
     /// A position.
-    init(_ point: Location, isSkipped: Bool, isLate: Bool) {
+    init(_ point: Location, kind: LocationUpdate.Kind, isSkipped: Bool, isLate: Bool) {
         self.event = "location"
         (self.time, self.location, self.stream, self.seq) = (point.time, point, point.stream, point.seq)
         (self.isSkipped, self.isLate, self.tripID) = (isSkipped, isLate, point.tripID)
+        self.type = kind
     }
 
     /// A version of a trip, where the trackable was then; its kind is the state.
@@ -58,7 +60,8 @@ struct WatchRow {
             + [self.stream?.rawValue, self.seq.map { "\($0)" }]
             + [self.isSkipped, self.isLate].map { $0.map { "\($0)" } }
             + [TimeText.rfc3339(receivedAt), self.event, self.kind, self.tripID, self.tripMode]
-            + [self.distance, self.duration].map { $0.map { "\($0)" } } + [self.detail]
+            + [self.distance, self.duration].map { $0.map { "\($0)" } }
+            + [self.detail, self.type?.rawValue]
         return fields.map { Self.quoted($0 ?? "") }.joined(separator: ",") + "\n"
     }
 

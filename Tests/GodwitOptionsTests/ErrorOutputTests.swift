@@ -34,6 +34,24 @@ import Testing
         #expect(self.readAll() == (0..<500).map { "line \($0)" })
     }
 
+    @Test func whatIsHeldBackIsWrittenOnceItIsReleased() {
+        let output = ErrorOutput(descriptor: self.ends.write)
+        output.write("before\n")
+        output.flush(within: .seconds(30))
+        output.hold()
+        #expect(output.held == nil)
+        for number in 1...3 { output.write("line \(number)\n") }
+        output.flush(within: .seconds(30))
+        #expect(output.held?.count == 3 && output.held?.newest == "line 3\n")
+        var waiting: Int32 = 0
+        #expect(ioctl(self.ends.read, UInt(FIONREAD), &waiting) == 0 && waiting == 7, "nothing was written")
+        output.release()
+        output.write("after\n")
+        output.flush(within: .seconds(30))
+        #expect(output.held == nil)
+        #expect(self.readAll() == ["before", "line 1", "line 2", "line 3", "after"])
+    }
+
     @Test func nobodyWaitsForAReaderAndWhatIsLostIsCounted() async {
         let output = ErrorOutput(descriptor: self.ends.write)
         let text = String(repeating: "x", count: 1_000)

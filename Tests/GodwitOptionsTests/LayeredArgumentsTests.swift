@@ -49,6 +49,23 @@ private struct Sample: ParsableCommand {
             try self.merge(["sub"], file: file) == ["sub", "--broker=mqtt://file", "--topic-root=file", "--fail-fast"])
     }
 
+    @Test func whatIsEmptySaysNothing() throws {
+        #expect(try self.merge(["sub", "van"], ["GODWIT_TOPIC_ROOT": "", "GODWIT_CONFIG": ""]) == ["sub", "van"])
+        #expect(
+            try self.merge(
+                ["sub", "van"], ["GODWIT_TOPIC_ROOT": "", "GODWIT_FAIL_FAST": "", "GODWIT_BROKER": ""],
+                file: "topic-root: file\nfail-fast: true\nbroker: mqtt://file\n")
+                == ["sub", "--broker=mqtt://file", "--topic-root=file", "--fail-fast", "van"])
+        #expect(
+            try self.merge(["sub", "van"], file: "topic-root: \"\"\nbroker: ['', mqtt://file]\n")
+                == ["sub", "--broker=mqtt://file", "van"])
+        // The parser would take the next word for the value.
+        #expect { try self.merge(["sub", "--topic-root=", "van"]) } throws: {
+            "\($0)".contains("--topic-root= has no value")
+        }
+        #expect(try self.merge(["sub", "--", "--topic-root="]) == ["sub", "--", "--topic-root="])
+    }
+
     @Test func aByteOrderMarkInFrontOfTheFileIsPassedOver() throws {
         #expect(try self.merge(["sub"], file: "\u{FEFF}topic-root: file\n") == ["sub", "--topic-root=file"])
     }

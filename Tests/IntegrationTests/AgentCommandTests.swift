@@ -5,7 +5,7 @@ import TrackingControl
 import TrackingCore
 
 /// Commands from afar: `godwit send` to a real agent, on a broker with the rules of `broker/`.
-@Suite(.timeLimit(.minutes(3))) struct AgentCommandTests {
+@Suite(.timeLimit(.minutes(10))) struct AgentCommandTests {
     /// A broker with the rules and users of `broker/`, without encryption: the device `dev` of van-7, the operator `boss`, who
     /// may not watch, the operator `chief`, who may, and the watcher `eye`.
     private func broker(_ folder: URL) async throws -> MosquittoProcess {

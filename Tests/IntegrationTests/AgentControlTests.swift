@@ -5,7 +5,7 @@ import TrackingControl
 import TrackingCore
 
 /// The controls of a real agent on a real broker.
-@Suite(.timeLimit(.minutes(3))) struct AgentControlTests {
+@Suite(.timeLimit(.minutes(10))) struct AgentControlTests {
     private let van = try! TrackableID("van-7")  // a name within the rules
 
     // MARK: - How things stand

@@ -5,7 +5,7 @@ import TrackingControl
 import TrackingCore
 
 /// What an agent does that the broker refuses, or that does not reach it.
-@Suite(.timeLimit(.minutes(2))) struct AgentRefusalTests {
+@Suite(.timeLimit(.minutes(10))) struct AgentRefusalTests {
     /// A broker with the users `old` and `box`, whose password is `hunter2`; only `box` may do anything.
     private static func guarded(_ folder: URL) async throws -> MosquittoProcess {
         let passwords = folder.appending(path: "passwords").path()

@@ -31,7 +31,7 @@ final class AgentScene: Sendable {
             "godwit-agent",
             ["run", "--trackable", "van-7", "--socket", self.socket] + source + broker + battery + more,
             environment: ["XDG_STATE_HOME": self.file("state")].merging(environment) { $1 })
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         while (try? await self.control(["status"]).code) != 0 {
             try #require(ContinuousClock.now < deadline, "the agent takes no controls: \(agent.errors)")
         }
@@ -91,7 +91,7 @@ final class AgentScene: Sendable {
         }
 
         func waitUntilListening() async throws {
-            let deadline = ContinuousClock.now + .seconds(20)
+            let deadline = ContinuousClock.now + .seconds(60)
             while self.broker.log.components(separatedBy: "Sending SUBACK").count == self.before {
                 try #require(ContinuousClock.now < deadline, "the listener does not listen: \(self.program.errors)")
                 try await Task.sleep(for: .milliseconds(10))

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// OwnTracks and Home Assistant on the broker, against the built bridge.
-@Suite(.timeLimit(.minutes(5))) struct BridgeTests {
+@Suite(.timeLimit(.minutes(10))) struct BridgeTests {
     private final class Scene: Sendable {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-bridge-\(UUID().uuidString)")
         let broker: MosquittoProcess
@@ -48,7 +48,7 @@ import Testing
 
         func end(_ bridge: RunningProgram) async throws {
             bridge.terminate()
-            #expect(try await bridge.result(within: .seconds(20)).code == 0, "\(bridge.errors)")
+            #expect(try await bridge.result(within: .seconds(60)).code == 0, "\(bridge.errors)")
         }
 
         /// What came on a topic, the latest last.
@@ -178,6 +178,6 @@ import Testing
         try await out.wait { $0.contains("owntracks/godwit/van") }
         #expect(!bridge.errors.contains("refused"), "\(bridge.errors)")
         bridge.terminate()
-        #expect(try await bridge.result(within: .seconds(20)).code == 0)
+        #expect(try await bridge.result(within: .seconds(60)).code == 0)
     }
 }

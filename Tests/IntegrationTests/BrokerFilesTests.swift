@@ -6,7 +6,7 @@ import TrackingMQTT
 
 /// The broker's own files, started as they are, against every topic and role: exactly the least grants of
 /// docs/protocol.md, over TLS, with passwords and with client certificates.
-@Suite(.timeLimit(.minutes(2))) struct BrokerFilesTests {
+@Suite(.timeLimit(.minutes(10))) struct BrokerFilesTests {
     /// How users show who they are.
     enum Access: String, Sendable, CaseIterable {
         case password
@@ -136,7 +136,7 @@ import TrackingMQTT
     }
 
     /// `add-gateway` gives what `godwit serve` needs: to publish what comes in, to watch, to ask, to tell what rules found.
-    @Test(.timeLimit(.minutes(2))) func aGatewayHasWhatItNeeds() async throws {
+    @Test(.timeLimit(.minutes(10))) func aGatewayHasWhatItNeeds() async throws {
         try await self.withFiles(.password) { broker, folder in
             let state = ["--state", folder.appending(path: "state").path()]
             let token = try await Programs.run(
@@ -158,7 +158,7 @@ import TrackingMQTT
                 "POST", "/points", port: port, headers: ["Authorization": "Bearer \(secret)"], body: point)
             #expect(answer.status == 200 && answer.text.contains("ok"), "\(answer.text) \(gateway.errors)")
             gateway.terminate()
-            #expect(try await gateway.result(within: .seconds(20)).code == 0)
+            #expect(try await gateway.result(within: .seconds(60)).code == 0)
             #expect(!gateway.errors.contains("not authorised"), "\(gateway.errors)")
         }
     }
@@ -196,8 +196,8 @@ import TrackingMQTT
                 group.cancelAll()
             }
             recorder.terminate()
-            #expect(try await recorder.result(within: .seconds(20)).code == 0, "\(recorder.errors)")
-            #expect(!recorder.errors.contains("not connected reason=conn"), "\(recorder.errors)")
+            #expect(try await recorder.result(within: .seconds(60)).code == 0, "\(recorder.errors)")
+            #expect(!recorder.errors.contains("reason=conn"), "\(recorder.errors)")
         }
     }
 

@@ -4,7 +4,7 @@ import Testing
 import TrackingCore
 
 /// A device whose clock is set while it drives: an hour back, and forward by twenty years.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct ClockDrillTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct ClockDrillTests {
     private static let library = ["x86_64", "aarch64"].map { "/usr/lib/\($0)-linux-gnu/faketime/libfaketimeMT.so.1" }
         .first { FileManager.default.fileExists(atPath: $0) }
 

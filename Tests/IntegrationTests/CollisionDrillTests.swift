@@ -5,7 +5,7 @@ import TrackingCore
 import TrackingTesting
 
 /// Two agents on one trackable: the later one owns it, the other stops, and nothing of either is lost.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct CollisionDrillTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct CollisionDrillTests {
     /// The one that was there first, as it ends.
     private func check(_ scene: DrillScene, loser: RunningProgram, other: String) async throws {
         let result = try await loser.result(within: .seconds(60))
@@ -22,7 +22,7 @@ import TrackingTesting
         let before = owner.loggedRecords.count
         try await scene.wait(owner, logged: before + 10)
         owner.terminate()
-        let result = try await owner.result(within: .seconds(20))
+        let result = try await owner.result(within: .seconds(60))
         #expect(result.code == 0, "\(result.errors.suffix(2000))")
         try await scene.everythingArrived(owner.loggedRecords)
     }

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// docs/configuration.md says what the programs' `--help` says.
-@Suite(.timeLimit(.minutes(2))) struct ConfigurationPageTests {
+@Suite(.timeLimit(.minutes(10))) struct ConfigurationPageTests {
     /// One option as `--help` tells it.
     private struct Option: Hashable {
         var name: String

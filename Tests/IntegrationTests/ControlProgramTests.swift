@@ -5,7 +5,7 @@ import TrackingControl
 import TrackingCore
 
 /// godwit-agent's controls as a user runs them, with an agent in this process that answers on a real socket.
-@Suite(.timeLimit(.minutes(2))) struct ControlProgramTests {
+@Suite(.timeLimit(.minutes(10))) struct ControlProgramTests {
     private let folder: URL
     private let agent = FakeAgent(records: [Samples.record(1), Samples.record(2)])
 
@@ -170,7 +170,7 @@ import TrackingCore
             try await terminal.waitForCommand("o off, s send now, t end trip, q quit")
             for (key, call) in [("s", "sendNow"), ("o", "on false"), ("t", "stop -")] {
                 try await terminal.send(key.utf8)
-                let deadline = ContinuousClock.now + .seconds(20)
+                let deadline = ContinuousClock.now + .seconds(60)
                 while !self.agent.called.contains(call) {
                     try #require(ContinuousClock.now < deadline, "\(key) was not heard")
                     try await Task.sleep(for: .milliseconds(5))

@@ -106,7 +106,7 @@ import Testing
                 try await load.wait(forMore: Int.random(in: 1...8))
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...40)))
                 gateway.signal(SIGKILL)
-                _ = try await gateway.result(within: .seconds(20))
+                _ = try await gateway.result(within: .seconds(60))
                 gateway = try await stage.gateway()
             }
             load.isOver.store(true, ordering: .relaxed)
@@ -131,7 +131,7 @@ import Testing
     private func theRestGoesOn(_ stage: GatewayStage, _ token: String) async throws {
         for path in ["/healthz", "/api/v1/positions", "/api/v1/trackables", "/api/v1/trackables/van/history"] {
             let answer = try await HTTPAnswer.of(
-                path, port: stage.port, headers: ["Authorization: Bearer \(token)"], within: .seconds(5))
+                path, port: stage.port, headers: ["Authorization: Bearer \(token)"], within: .seconds(20))
             #expect(answer.status == 200, "\(path): \(answer.text)")
         }
     }

@@ -89,7 +89,7 @@ import TrackingStore
             return count
         }
 
-        func waitUntilStored(_ count: Int, within limit: Duration = .seconds(30)) async throws {
+        func waitUntilStored(_ count: Int, within limit: Duration = .seconds(60)) async throws {
             let deadline = ContinuousClock.now + limit
             while true {
                 let stored = try await self.stored()
@@ -248,13 +248,13 @@ import TrackingStore
                 "--state", scene.path("state"),
             ])
         let topic = "tracking/_clients/gateway"
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         while try await !MosquittoTool.retained(topic, on: scene.broker).contains("online") {
             try #require(ContinuousClock.now < deadline, "\(gateway.errors)")
         }
         #expect(FileManager.default.fileExists(atPath: scene.path("state/gateway-spool.sqlite")))
         gateway.terminate()
-        let result = try await gateway.result(within: .seconds(20))
+        let result = try await gateway.result(within: .seconds(60))
         #expect(result.code == 0, "\(result.errors)")
         #expect(try await MosquittoTool.retained(topic, on: scene.broker).contains("offline"))
     }

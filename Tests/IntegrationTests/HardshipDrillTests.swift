@@ -7,7 +7,7 @@ import TrackingPublisher
 import TrackingTesting
 
 /// Brokers that refuse and disks that are full: the built agent, real Mosquitto, and a recorder that counts.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct HardshipDrillTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct HardshipDrillTests {
     // MARK: - Packets
 
     /// A broker that takes packets of 1 KiB.
@@ -100,7 +100,7 @@ import TrackingTesting
                 broker.reload()
                 try await agent.wait(within: .seconds(90)) { _ in !scene.recorder.contents.batches.isEmpty }
                 agent.terminate()
-                let result = try await agent.result(within: .seconds(20))
+                let result = try await agent.result(within: .seconds(60))
                 #expect(result.errors.components(separatedBy: "records are refused").count == 2, "told once")
                 #expect(result.code == 0, "\(result.errors.suffix(2000))")
                 try await scene.everythingArrived(agent.loggedRecords)
@@ -163,7 +163,7 @@ import TrackingTesting
                 let names = agent.loggedRecords
                 try await scene.everythingArrived(names)
                 agent.terminate()
-                let result = try await agent.result(within: .seconds(20))
+                let result = try await agent.result(within: .seconds(60))
                 #expect(result.code == 0, "\(result.errors.suffix(2000))")
                 try await scene.everythingArrived(agent.loggedRecords)
             }
@@ -188,14 +188,14 @@ import TrackingTesting
                 #expect(agent.errors.contains("disk is full"))
                 // Live positions go on.
                 let newest = scene.recorder.contents.arrivals.filter(\.isLive).map(\.newest).max() ?? 0
-                try await agent.wait(within: .seconds(30)) { _ in
+                try await agent.wait(within: .seconds(60)) { _ in
                     scene.recorder.contents.arrivals.contains { $0.isLive && $0.newest > newest + 100 }
                 }
                 try FileManager.default.removeItem(at: disk.appending(path: "filler"))
                 let before = agent.loggedRecords.count
                 try await scene.wait(agent, logged: before + 100)
                 agent.terminate()
-                let result = try await agent.result(within: .seconds(20))
+                let result = try await agent.result(within: .seconds(60))
                 #expect(result.code == 0, "\(result.errors.suffix(2000))")
                 try await scene.everythingArrived(agent.loggedRecords)
                 // The log itself is whole.

@@ -70,7 +70,7 @@ final class MapStage: Sendable {
 
     /// Waits until the device is at this interval, in ms.
     func resolution(_ interval: Int, _ tap: WireTap) async throws {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         while true {
             let said = tap.messages(on: "van-7/resolution").last?.json["resolution"] as? [String: Any]
             if (said?["desiredInterval"] as? NSNumber)?.intValue == interval { return }

@@ -5,7 +5,7 @@ import TrackingCore
 
 /// The map in a real Chromium: real Mosquitto, agent, recorder and `godwit serve`. Screenshots are kept in
 /// `.build/screenshots`.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct MapTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct MapTests {
     // MARK: - Live
 
     @Test func oneSignsInAndSeesMarkersMove() async throws {
@@ -110,6 +110,46 @@ import TrackingCore
             })
             """, as: [Double].self)
         #expect(line == [178.5, 179.5, 180.5])
+        #expect(try await browser.complaints().filter { !$0.contains("401") } == [])
+    }
+
+    @Test func whatIsClearedIsNotShownAnyMore() async throws {
+        let stage = try await MapStage()
+        func publish(_ options: [String]) async throws {
+            let sent = try await RunningProgram(
+                "/usr/bin/mosquitto_pub",
+                ["-p", "\(stage.broker.port)", "-q", "1", "-r", "-t", "tracking/van-9"] + options
+            ).result()
+            #expect(sent.code == 0, "\(sent.errors)")
+        }
+        func position(at time: Double) -> String {
+            """
+            {"location":{"type":"Feature","geometry":{"type":"Point","coordinates":[-8.5,52.5125]},"properties":\
+            {"time":\(time)}},"skippedLocations":[],"intermediateLocations":[],"type":"ACTUAL"}
+            """
+        }
+        let now = Date().timeIntervalSince1970
+        try await publish(["-m", position(at: now)])
+        let browser = try await WebDriver.start()
+        try await stage.signIn(browser)
+        try await browser.wait(for: "the van", until: "document.querySelector('#list [role=option]')")
+        try await browser.click("#list [role=option]")
+        let place = "document.querySelector('#facts').textContent.includes('52.51250')"
+        try await browser.wait(for: "its place", until: place)
+        try await publish(["-n"])
+        try await browser.wait(for: "that its place is gone", until: "!\(place)")
+        let trail = """
+            return import('/map/fleet.js').then(({ Fleet }) => {
+              const fleet = new Fleet();
+              const one = fleet.happened('position', { trackable: 'a', ...\(position(at: now)) }, 0);
+              const [before, drawn] = [one.trail.length, one.animator.frame(1) !== undefined];
+              fleet.happened('position', { trackable: 'a' }, 2);
+              return [before, drawn ? 1 : 0, one.trail.length, one.animator.frame(3) === undefined ? 0 : 1, fleet.placed.length];
+            })
+            """
+        #expect(try await browser.script(trail, as: [Int].self) == [1, 1, 0, 0, 0])
+        try await publish(["-m", position(at: now + 1)])
+        try await browser.wait(for: "a new beginning", until: place)
         #expect(try await browser.complaints().filter { !$0.contains("401") } == [])
     }
 

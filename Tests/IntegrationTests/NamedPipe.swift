@@ -24,7 +24,7 @@ final class NamedPipe {
 
     /// Waits until something was written.
     func wait() async throws {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         var buffer = [UInt8](repeating: 0, count: 4_096)
         while read(self.descriptor, &buffer, buffer.count) <= 0 {
             try #require(ContinuousClock.now < deadline, "nothing was written")

@@ -5,7 +5,7 @@ import TrackingControl
 import TrackingCore
 
 /// Overland's set-up link gives an agent its broker, user, password and trackable, by way of a real gateway.
-@Suite(.timeLimit(.minutes(3))) struct OverlandSetupTests {
+@Suite(.timeLimit(.minutes(10))) struct OverlandSetupTests {
     @Test func aGatewayTellsAnAgentWhereToConnect() async throws {
         let scene = try AgentScene(await MosquittoProcess.start())
         let state = ["--state", scene.file("gateway")]

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The files in packaging/ are what systemd and a shell can use.
-@Suite(.timeLimit(.minutes(1))) struct PackagingTests {
+@Suite(.timeLimit(.minutes(10))) struct PackagingTests {
     private static let folder = Programs.root.appending(path: "packaging")
     private static let analyzer = "/usr/bin/systemd-analyze"
 

@@ -114,7 +114,7 @@ final class RecordStage: Sendable {
     func end(_ recorders: RunningProgram...) async throws {
         for recorder in recorders {
             recorder.terminate()
-            let result = try await recorder.result(within: .seconds(20))
+            let result = try await recorder.result(within: .seconds(60))
             #expect(result.code == 0, "\(result.errors.suffix(2000))")
         }
     }
@@ -145,7 +145,7 @@ enum MosquittoTool {
             "/usr/bin/env",
             ["mosquitto_sub", "-p", "\(broker.port)", "-t", topic, "-C", "1", "-W", "2", "--retained-only"],
             output: file.path())
-        _ = try await child.waitForEnd(within: .seconds(20))
+        _ = try await child.waitForEnd(within: .seconds(60))
         return (try? String(contentsOf: file, encoding: .utf8)) ?? ""
     }
 }

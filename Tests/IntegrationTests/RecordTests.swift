@@ -27,7 +27,7 @@ import TrackingStore
         let spool = try await MosquittoTool.retained("tracking/van/ack/keeper", on: stage.broker)
         #expect(spool.contains("2000"), "\(spool)")
         recorder.terminate()
-        #expect(try await recorder.result(within: .seconds(20)).code == 0, "\(recorder.errors.suffix(2000))")
+        #expect(try await recorder.result(within: .seconds(60)).code == 0, "\(recorder.errors.suffix(2000))")
         #expect(try await MosquittoTool.retained("tracking/_clients/keeper", on: stage.broker).contains("offline"))
     }
 
@@ -43,7 +43,7 @@ import TrackingStore
             switch number % 3 {
             case 0:
                 recorder.signal(SIGKILL)
-                _ = try await recorder.result(within: .seconds(20))
+                _ = try await recorder.result(within: .seconds(60))
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...300)))
                 recorder = try stage.recorder()
             case 1:
@@ -56,17 +56,17 @@ import TrackingStore
             let more = agent.loggedRecords.count + Int.random(in: 1...40)
             try await agent.wait { _ in agent.loggedRecords.count >= more }
             agent.signal(SIGKILL)
-            _ = try await agent.result(within: .seconds(20))
+            _ = try await agent.result(within: .seconds(60))
             written.formUnion(agent.loggedRecords)
         }
         let last = try stage.agent(fixes: 40_000, speed: "20")
         try await last.wait { _ in !last.loggedRecords.isEmpty }
         try await stage.waitUntilStored(written)
         last.terminate()
-        #expect(try await last.result(within: .seconds(20)).code == 0, "\(last.errors.suffix(2000))")
+        #expect(try await last.result(within: .seconds(60)).code == 0, "\(last.errors.suffix(2000))")
         written.formUnion(last.loggedRecords)
         recorder.terminate()
-        #expect(try await recorder.result(within: .seconds(20)).code == 0, "\(recorder.errors.suffix(2000))")
+        #expect(try await recorder.result(within: .seconds(60)).code == 0, "\(recorder.errors.suffix(2000))")
     }
 
     /// Messages of a publisher that knows nothing of us: the broker's own acknowledgement has to wait for the commit.
@@ -101,7 +101,7 @@ import TrackingStore
             for _ in 0..<4 {
                 try await Task.sleep(for: .milliseconds(Int.random(in: 50...500)))
                 recorder.signal(SIGKILL)
-                _ = try await recorder.result(within: .seconds(20))
+                _ = try await recorder.result(within: .seconds(60))
                 recorder = try stage.recorder()
             }
             try await group.next()
@@ -114,7 +114,7 @@ import TrackingStore
         #expect(try await stage.report().points == count)
         #expect(try await stage.report().unnumbered == count)
         recorder.terminate()
-        #expect(try await recorder.result(within: .seconds(20)).code == 0)
+        #expect(try await recorder.result(within: .seconds(60)).code == 0)
     }
 
     @Test func whatCannotBeReadIsSetAsideAndTheRestGoesOn() async throws {
@@ -141,7 +141,7 @@ import TrackingStore
             ])
         #expect(refused.count == 5)
         recorder.terminate()
-        #expect(try await recorder.result(within: .seconds(20)).code == 0)
+        #expect(try await recorder.result(within: .seconds(60)).code == 0)
     }
 
     @Test func aStoreThatIsAwayIsWaitedFor() async throws {
@@ -153,16 +153,18 @@ import TrackingStore
         try await stage.waitUntilStored(first.loggedRecords)
         // Another program holds the database: as good as a disk that is full.
         let lock = try ChildProcess(
-            "/usr/bin/env", ["sqlite3", stage.database, "BEGIN IMMEDIATE; SELECT 1;", ".shell sleep 12"],
+            "/usr/bin/env",
+            // The recorder may be in the middle of a commit.
+            ["sqlite3", stage.database, ".timeout 20000", "BEGIN IMMEDIATE; SELECT 1;", ".shell sleep 12"],
             output: stage.folder.appending(path: "lock").path())
-        try await recorder.waitForLog("the store takes nothing", within: .seconds(30))
-        try await lock.waitForEnd(within: .seconds(30))
+        try await recorder.waitForLog("the store takes nothing", within: .seconds(60))
+        try await lock.waitForEnd(within: .seconds(60))
         try await recorder.waitForLog("the store takes again", within: .seconds(60))
         #expect(try await first.result(within: .seconds(120)).code == 0, "\(first.errors.suffix(2000))")
         try await stage.waitUntilStored(first.loggedRecords)
         #expect(try await stage.report().isComplete)
         recorder.terminate()
-        #expect(try await recorder.result(within: .seconds(20)).code == 0)
+        #expect(try await recorder.result(within: .seconds(60)).code == 0)
     }
 
     /// At its start as well; one that ends at once is asked for with --fail-fast.
@@ -171,7 +173,7 @@ import TrackingStore
         let stage = try await RecordStage(store: try await server.makeDatabase())
         try await server.kill()
         let hasty = try stage.recorder(["--fail-fast"])
-        #expect(try await hasty.result(within: .seconds(20)).code == 66, "\(hasty.errors)")
+        #expect(try await hasty.result(within: .seconds(60)).code == 66, "\(hasty.errors)")
         let recorder = try stage.recorder()
         try await recorder.waitForLog("the store takes nothing")
         try await server.restart()
@@ -201,7 +203,7 @@ import TrackingStore
         let agent = try stage.agent(fixes: 3_000, speed: "200", ["--acknowledge-by", "team"])
         try await agent.wait { _ in agent.loggedRecords.count >= 300 }
         first.signal(SIGKILL)
-        _ = try await first.result(within: .seconds(20))
+        _ = try await first.result(within: .seconds(60))
         first = try recorder("one")
         #expect(try await agent.result(within: .seconds(90)).code == 0, "\(agent.errors.suffix(2000))")
         let store = try await PostgresHistoryStore(address: address)
@@ -218,7 +220,7 @@ import TrackingStore
         #expect(try await MosquittoTool.retained("tracking/van/ack/team", on: stage.broker).contains("streams"))
         for recorder in [first, second] {
             recorder.terminate()
-            let result = try await recorder.result(within: .seconds(20))
+            let result = try await recorder.result(within: .seconds(60))
             #expect(result.code == 0, "\(result.errors.suffix(2000))")
         }
     }
@@ -241,7 +243,7 @@ import TrackingStore
             try await stage.withStore { try await $0.verify(id)?.points }
         }
         func wait(_ id: TrackableID, for count: Int) async throws {
-            let deadline = ContinuousClock.now + .seconds(20)
+            let deadline = ContinuousClock.now + .seconds(60)
             while try await points(id) != count, ContinuousClock.now < deadline {
                 try await Task.sleep(for: .milliseconds(50))
             }
@@ -280,7 +282,7 @@ import TrackingStore
         // It keeps nothing on disk.
         try await stage.broker.restart()
         try await recorder.waitForLog("the broker kept no session for this recorder")
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         while try await stage.report().possibleGaps.isEmpty, ContinuousClock.now < deadline {
             try await Task.sleep(for: .milliseconds(50))
         }
@@ -320,9 +322,9 @@ import TrackingStore
                 "watch", "van", "bus", "--broker", stage.broker.url, "--format", "csv", "--skipped", "--since", "10m",
                 "--store", stage.address,
             ])
-        try await watch.wait(within: .seconds(30)) { $0.split(separator: "\n").count > 80 }
+        try await watch.wait(within: .seconds(60)) { $0.split(separator: "\n").count > 80 }
         watch.terminate()
-        let result = try await watch.result(within: .seconds(20))
+        let result = try await watch.result(within: .seconds(60))
         #expect(result.code == 0, "\(result.errors)")
         let rows = result.lines.map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
         let header = try #require(rows.first)
@@ -339,7 +341,7 @@ import TrackingStore
         #expect(Set(first.map { $0[id] }).count == 2)
         #expect(first.map { $0[time] } == first.map { $0[time] }.sorted())
         for agent in agents { agent.terminate() }
-        for agent in agents { _ = try await agent.result(within: .seconds(20)) }
+        for agent in agents { _ = try await agent.result(within: .seconds(60)) }
         try await stage.end(recorder)
     }
 
@@ -349,18 +351,18 @@ import TrackingStore
             ["--receive-maximum", "0"], ["--keep", "ninety"], ["--keep", "1d", "--keep", "2d"], ["--name", "a b"],
             ["--share", "team"],
         ] {
-            let result = try await stage.recorder(arguments).result(within: .seconds(20))
+            let result = try await stage.recorder(arguments).result(within: .seconds(60))
             #expect(result.code == 64, "\(arguments): \(result.errors)")
         }
         try "this is no database, but text that is long enough to be taken for a header".write(
             toFile: stage.database, atomically: true, encoding: .utf8)
-        #expect(try await stage.recorder().result(within: .seconds(20)).code == 66)
+        #expect(try await stage.recorder().result(within: .seconds(60)).code == 66)
         let nobody = try Programs.start(
             "godwit",
             [
                 "record", "--broker", "mqtt://127.0.0.1:\(try LoopbackPort.free())", "--fail-fast",
                 "--store", "sqlite:\(stage.folder.path())/other.sqlite",
             ])
-        #expect(try await nobody.result(within: .seconds(20)).code == 69)
+        #expect(try await nobody.result(within: .seconds(60)).code == 69)
     }
 }

@@ -26,7 +26,7 @@ import TrackingStore
             switch victim {
             case .recorder:
                 recorder.signal(SIGKILL)
-                _ = try await recorder.result(within: .seconds(20))
+                _ = try await recorder.result(within: .seconds(60))
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...300)))
                 recorder = try stage.recorder()
             case .broker:
@@ -41,7 +41,7 @@ import TrackingStore
             }
         }
         agent.terminate()
-        #expect(try await agent.result(within: .seconds(30)).code == 0, "\(agent.errors.suffix(2000))")
+        #expect(try await agent.result(within: .seconds(60)).code == 0, "\(agent.errors.suffix(2000))")
         // It sends the rest, and ends by itself once that was acknowledged.
         let last = try stage.agent(fixes: 8, speed: "20")
         #expect(try await last.result(within: .seconds(120)).code == 0, "\(last.errors.suffix(2000))")
@@ -72,7 +72,7 @@ import TrackingStore
         // The agent drives on meanwhile.
         try await stage.waitUntilStored(written, within: .seconds(120))
         agent.terminate()
-        #expect(try await agent.result(within: .seconds(30)).code == 0, "\(agent.errors.suffix(2000))")
+        #expect(try await agent.result(within: .seconds(60)).code == 0, "\(agent.errors.suffix(2000))")
         try await stage.end(recorder)
         #expect(try await stage.stored().isSuperset(of: written))
     }

@@ -73,7 +73,7 @@ import TrackingStore
         async let flooding: Void = MosquittoTool.publish(flood, to: "tracking/flood", isLines: true, on: stage.broker)
         let agent = try stage.agent(fixes: 200, speed: "50")
         #expect(try await agent.result(within: .seconds(60)).code == 0, "\(agent.errors.suffix(2000))")
-        try await stage.waitUntilStored(agent.loggedRecords, within: .seconds(20))
+        try await stage.waitUntilStored(agent.loggedRecords, within: .seconds(60))
         try await flooding
         try await stage.end(recorder)
     }
@@ -186,7 +186,7 @@ import TrackingStore
         let agent = try stage.agent(fixes: 400, speed: "20")
         try await agent.wait { _ in agent.loggedRecords.count >= 20 }
         try await server.kill()
-        try await recorder.waitForLog("the store takes nothing", within: .seconds(30))
+        try await recorder.waitForLog("the store takes nothing", within: .seconds(60))
         while try await !manager.next().hasPrefix("STATUS=the store takes nothing") {}
         try await server.restart()
         try await recorder.waitForLog("the store takes again", within: .seconds(60))

@@ -81,7 +81,7 @@ import TrackingTesting
                 let enough = Int.random(in: 1...60)
                 try await agent.wait { _ in agent.loggedRecords.count >= enough }
                 agent.signal(SIGKILL)
-                _ = try await agent.result(within: .seconds(20))
+                _ = try await agent.result(within: .seconds(60))
                 written.formUnion(agent.loggedRecords)
             }
             #expect(written.count >= Self.kills)
@@ -89,7 +89,7 @@ import TrackingTesting
             try await last.wait { _ in !last.loggedRecords.isEmpty }
             try await Self.check(recorder, written)
             last.terminate()
-            #expect(try await last.result(within: .seconds(20)).code == 0, "\(last.errors.suffix(2000))")
+            #expect(try await last.result(within: .seconds(60)).code == 0, "\(last.errors.suffix(2000))")
             group.cancelAll()
         }
     }
@@ -144,14 +144,14 @@ import TrackingTesting
                 try await agent.wait { _ in agent.loggedRecords.count >= more }
                 try await stage.broker.restart()
                 if number.isMultiple(of: 2) { agent.signal(SIGKILL) } else { agent.terminate() }
-                _ = try await agent.result(within: .seconds(20))
+                _ = try await agent.result(within: .seconds(60))
                 written.formUnion(agent.loggedRecords)
             }
             let last = try stage.agent(["--acknowledge-by", "keeper"])
             try await last.wait { _ in !last.loggedRecords.isEmpty }
             try await Self.check(recorder, written)
             last.terminate()
-            #expect(try await last.result(within: .seconds(20)).code == 0, "\(last.errors.suffix(2000))")
+            #expect(try await last.result(within: .seconds(60)).code == 0, "\(last.errors.suffix(2000))")
             group.cancelAll()
         }
     }
@@ -166,7 +166,7 @@ import TrackingTesting
             let agent = try stage.agent(["--acknowledge-by", "keeper"], port: proxy.port)
             try await agent.wait { _ in !agent.loggedRecords.isEmpty }
             agent.signal(SIGKILL)
-            _ = try await agent.result(within: .seconds(20))
+            _ = try await agent.result(within: .seconds(60))
             written.formUnion(agent.loggedRecords)
         }
         let streams = Set(written.map(\.stream))
@@ -182,7 +182,7 @@ import TrackingTesting
                 try await agent.wait { _ in agent.loggedRecords.count >= 20 }
                 try await Self.check(recorder, written)
                 agent.terminate()
-                #expect(try await agent.result(within: .seconds(20)).code == 0, "\(agent.errors.suffix(2000))")
+                #expect(try await agent.result(within: .seconds(60)).code == 0, "\(agent.errors.suffix(2000))")
             } while try await !stage.streamsHeld().isDisjoint(with: streams) && ContinuousClock.now < deadline
             group.cancelAll()
         }

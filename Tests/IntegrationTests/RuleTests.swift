@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Names, fences, rules and webhooks as a user sets them up: the built gateway, a real broker, a receiver that speaks HTTP.
-@Suite(.timeLimit(.minutes(5))) struct RuleTests {
+@Suite(.timeLimit(.minutes(10))) struct RuleTests {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-rules-\(UUID().uuidString)")
 
     /// Prints the signature and the body of each request, a line each, and answers 503 to the first.
@@ -103,15 +103,23 @@ import Testing
         _ = try await self.ok(["rule", "remove", "home"])
         let lists = try await self.ok(["rule", "list"])
         #expect(lists == [#"{"name":"away","rule":{"fence":"depot","when":"leave"}}"#])
+        // It knows where the van is: the first crossing is told.
+        let database = self.folder.appending(path: "gateway.sqlite").path()
         try await waitUntil {
-            try await self.send(52.66, to: port, token)
-            try await Task.sleep(for: .milliseconds(1500))
-            try await self.send(52.67, to: port, token)
-            return !tap.events("FENCE_LEFT", of: "van-7").isEmpty
+            let known = try await RunningProgram(
+                "/usr/bin/sqlite3", [database, "SELECT holds FROM ruleState WHERE rule = 'away'"]
+            ).result(within: .seconds(20))
+            return known.lines == ["1"]
         }
+        try await self.send(52.67, to: port, token)
+        try await waitUntil { !tap.events("FENCE_LEFT", of: "van-7").isEmpty }
+        #expect(tap.events("FENCE_LEFT", of: "van-7").count == 1)
+        // Who was silent before, and who was never heard of.
+        _ = try await self.ok(["rule", "add", "lost", "--silent", "2s", "--trackable", "van-7", "--trackable", "bus"])
+        for id in ["van-7", "bus"] { try await waitUntil { !tap.events("SILENT", of: id).isEmpty } }
         #expect(tap.events("FENCE_ENTERED", of: "van-7").count == 1)
         gateway.terminate()
-        let ended = try await gateway.result(within: .seconds(20))
+        let ended = try await gateway.result(within: .seconds(60))
         #expect(ended.code == 0 && !ended.errors.contains("a secret of enough"), "\(ended.errors)")
     }
 

@@ -13,7 +13,7 @@ extension RunningProgram {
 
     /// Waits until it printed a text.
     func wait(for text: String) async throws {
-        try await self.wait(within: .seconds(30)) { $0.contains(text) }
+        try await self.wait(within: .seconds(60)) { $0.contains(text) }
     }
 
     /// Waits for its end.

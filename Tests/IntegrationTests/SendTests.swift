@@ -6,7 +6,7 @@ import TrackingCore
 import TrackingMQTT
 
 /// `godwit send` through a real broker, to devices in this process.
-@Suite(.timeLimit(.minutes(2))) struct SendTests {
+@Suite(.timeLimit(.minutes(10))) struct SendTests {
     /// Runs a device for `trackable` while `body` runs: it carries out what comes on its command topic.
     private func withDevice(
         _ broker: MosquittoProcess, _ trackable: String, _ agent: FakeAgent, answersDirectly: Bool,
@@ -61,6 +61,16 @@ import TrackingMQTT
         let result = try await Programs.run(
             "godwit", ["send", "report", "van", "--broker", "mqtt://127.0.0.1:\(port)", "--fail-fast"])
         #expect(result.code == 69, "\(result.output)")
+    }
+
+    /// Once, and why; else the device would seem to be silent.
+    @Test(arguments: [["send", "report", "van", "--timeout", "3"], ["watch", "van", "--timeout", "3"]])
+    func whoIsNotConnectedSaysSo(arguments: [String]) async throws {
+        let port = try LoopbackPort.free()
+        let result = try await Programs.run("godwit", arguments + ["--broker", "mqtt://127.0.0.1:\(port)"])
+        let told = result.errors.split(separator: "\n").filter { $0.contains("not connected") }
+        #expect(told.count == 1 && told.first?.contains("warning") == true, "\(result.errors)")
+        #expect(told.first?.contains("127.0.0.1:\(port)") == true, "\(result.errors)")
     }
 
     @Test(arguments: [

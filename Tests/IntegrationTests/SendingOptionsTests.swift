@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What becomes of positions and events by the agent's options, from its input to the wire.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct SendingOptionsTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct SendingOptionsTests {
     /// A broker, who listens to it, and a folder of the test's own.
     private final class Stage: Sendable {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-sending-\(UUID().uuidString)")
@@ -95,7 +95,7 @@ import Testing
             "--source", "jsonl:\(drive)", "--speed", "20", "--live", "off", "--batch-window", "0.5",
             "--automatic-trips", "car", "--pause-after", "20",
         ])
-        try await watch.wait(within: .seconds(30)) { $0.contains(#""state":"ONLINE""#) }
+        try await watch.wait(within: .seconds(60)) { $0.contains(#""state":"ONLINE""#) }
         #expect(try await agent.result(within: .seconds(60)).code == 0)
         try await stage.tap.wait { Set($0.batched(of: "van").compactMap(WireTap.seq)).count == 120 }
         #expect(stage.tap.messages(on: "van").isEmpty)
@@ -230,7 +230,7 @@ import Testing
         // 19.5 at first; back and forth; well above; and below again.
         for (percent, count) in [(50, 0), (19, 1), (22, 1), (18, 1), (23, 1), (19, 2)] {
             _ = try stage.file("battery", "\(percent)\n")
-            try await stage.tap.wait(within: .seconds(30)) { tap in
+            try await stage.tap.wait(within: .seconds(60)) { tap in
                 let level = tap.messages(on: "van").last.map { WireTap.properties($0.json["location"])["batteryLevel"] }
                 return (level as? Double).map { ($0 * 100).rounded() } == Double(percent)
             }

@@ -5,7 +5,7 @@ import Testing
 @testable import TrackingPublisher
 
 /// Every `--source` of the built agent, from its input to a watcher.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct SourceTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct SourceTests {
     private static let start = Fix.recently
     private static let ride = (0..<5).map { Fix.invented($0, start: Self.start) }
 
@@ -99,7 +99,7 @@ import Testing
             "godwit", ["watch", "van", "--broker", track.broker.url, "--resolution", "HIGH/200/0"])
         try await receiver.waitForCommand("$PMTK220,200*2C\r\n")
         eager.terminate()
-        #expect(try await eager.result(within: .seconds(20)).code == 0)
+        #expect(try await eager.result(within: .seconds(60)).code == 0)
         self.expectRide(try await track.end(fixes: 5))
     }
 

@@ -134,7 +134,7 @@ final class TestRecorder: Sendable {
 
     /// Waits until nothing that is sent from now on passes it by.
     func waitUntilListening() async throws {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         while !self.contents.isListening {
             guard ContinuousClock.now < deadline else { throw TestSupportError("the recorder is not listening") }
             try await Task.sleep(for: .milliseconds(5))

@@ -41,11 +41,11 @@ struct Track {
     /// - Returns: All positions that the watcher printed; at least `count`, or the test fails.
     func end(fixes count: Int, byItself: Bool = false) async throws -> [Fix] {
         if !byItself { self.agent.terminate() }
-        let agent = try await self.agent.result(within: .seconds(20))
+        let agent = try await self.agent.result(within: .seconds(60))
         #expect(agent.code == 0, "\(agent.errors)")
         try await self.wait(fixes: count)
         self.watch.terminate()
-        let watch = try await self.watch.result(within: .seconds(20))
+        let watch = try await self.watch.result(within: .seconds(60))
         #expect(watch.code == 0, "\(watch.errors)")
         return try Fix.watched(watch.output)
     }

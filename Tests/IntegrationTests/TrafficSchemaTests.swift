@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What the programs really say, against docs/schemas and docs/asyncapi.yaml.
-@Suite(.timeLimit(.minutes(3))) struct TrafficSchemaTests {
+@Suite(.timeLimit(.minutes(10))) struct TrafficSchemaTests {
     private static let validator = Programs.root.appending(path: "Tests/Schemas/validate.py").path()
 
     /// Everything that the protocol has in use, and what is cleared with an empty payload.
@@ -42,7 +42,7 @@ import Testing
         let capture = try RunningProgram(
             "/usr/bin/mosquitto_sub",
             ["-p", "\(broker.port)", "-i", "capture", "-q", "1", "-t", "tracking/#", "-F", "%t\\t%p"])
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         while !broker.log.contains("Sending SUBACK to capture") {
             try #require(ContinuousClock.now < deadline, "\(broker.log)")
             try await Task.sleep(for: .milliseconds(5))
@@ -103,7 +103,7 @@ import Testing
         #expect(try await orderly.end().code == 0)
         #expect(try await agent.end().code == 0)
         // The publisher's presence, cleared.
-        try await capture.wait(within: .seconds(30)) { text in
+        try await capture.wait(within: .seconds(60)) { text in
             text.split(separator: "\n").contains { $0.contains("/publisher/") && $0.hasSuffix("\t") }
         }
     }

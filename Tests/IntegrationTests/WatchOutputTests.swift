@@ -73,7 +73,7 @@ import TrackingCore
         let megabytes = try self.residentMegabytes(watch.id)
         #expect(megabytes < 150)
         watch.terminate()
-        let result = try await watch.result(within: .seconds(5))
+        let result = try await watch.result(within: .seconds(60))
         #expect(result.code == 0, "\(result.errors)")
         #expect(result.errors.contains("events lost"))
     }
@@ -86,11 +86,11 @@ import TrackingCore
         let pipe = try NamedPipe()
         let watch = try self.watch(broker, output: pipe.path, ["--resolution", "HIGH/150/0"])
         try await pipe.wait()
-        try await other.wait(within: .seconds(20)) { $0.contains("\"subscribers\":1") }
+        try await other.wait(within: .seconds(60)) { $0.contains("\"subscribers\":1") }
         pipe.close()
-        let result = try await watch.result(within: .seconds(20))
+        let result = try await watch.result(within: .seconds(60))
         #expect(result.code == 0 && result.errors.isEmpty, "\(result.errors)")
-        try await other.wait(within: .seconds(20)) { output in
+        try await other.wait(within: .seconds(60)) { output in
             output.split(separator: "\n").last { $0.contains("\"subscribers\"") }?.contains("\"subscribers\":0") == true
         }
         for program in [other, agent] { try await program.end() }
@@ -116,13 +116,13 @@ import TrackingCore
         let watch = try start("godwit", ["watch", "van-7", "--count", "20", "--timeout", "60"])
         #expect(try await watch.result(within: .seconds(70)).code == 0)
         agent.terminate()
-        #expect(try await agent.result(within: .seconds(10)).code == 0)
+        #expect(try await agent.result(within: .seconds(60)).code == 0)
     }
 
     @Test func anOutputThatCannotBeWrittenIsAnError() async throws {
         let broker = try await MosquittoProcess.start()
         let watch = try self.watch(broker, output: "/dev/full")
-        let result = try await watch.result(within: .seconds(20))
+        let result = try await watch.result(within: .seconds(60))
         #expect(result.code == 74)
         #expect(result.errors.contains("standard output"), "\(result.errors)")
     }
@@ -132,9 +132,9 @@ import TrackingCore
         let broker = try await MosquittoProcess.start()
         let agent = try self.agent(broker)
         let watch = try Programs.start("godwit", ["watch", "van-7", "--broker", broker.url] + more)
-        try await watch.wait(within: .seconds(20)) { $0.contains("state ONLINE") }
+        try await watch.wait(within: .seconds(60)) { $0.contains("state ONLINE") }
         if more.isEmpty { watch.terminate() }
-        let result = try await watch.result(within: .seconds(20))
+        let result = try await watch.result(within: .seconds(60))
         #expect(result.code == 0)
         // Before it was connected nothing was known; afterwards both were there until the end.
         #expect(result.lines.last { $0.contains(" state ") }?.contains("ONLINE") == true, "\(result.output)")

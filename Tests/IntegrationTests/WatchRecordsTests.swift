@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Trips and events, from a device to `godwit watch`; and what it says where it hears nothing.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct WatchRecordsTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct WatchRecordsTests {
     /// A courier that begins a trip as soon as it moves.
     private func courier(_ broker: MosquittoProcess, battery: URL) throws -> RunningProgram {
         try "50".write(to: battery, atomically: true, encoding: .utf8)
@@ -69,7 +69,7 @@ import Testing
         }
         let watch = try Programs.start("godwit", ["watch", "van-7", "bike", "--broker", broker.url, "--silent"])
         try await watch.wait(for: "bike location ")
-        try await watch.waitForLog("nothing was heard", within: .seconds(30))
+        try await watch.waitForLog("nothing was heard", within: .seconds(60))
         let said = watch.errors.split(separator: "\n").filter { $0.contains("nothing was heard") }
         #expect(said.count == 1 && said[0].contains("trackable=van-7"), "\(said)")
         for program in [watch] + agents { try await program.end() }

@@ -33,7 +33,7 @@ import Testing
             if format == "csv" { #expect(watch.lines.first?.hasPrefix("trackable,time,latitude,longitude") == true) }
         }
         agent.terminate()
-        #expect(try await agent.result(within: .seconds(20)).code == 0)
+        #expect(try await agent.result(within: .seconds(60)).code == 0)
     }
 
     @Test func theTimeEndsItToo() async throws {
@@ -48,15 +48,15 @@ import Testing
         let silent = try Programs.start(
             "godwit", ["watch", "van-7", "--broker", broker.url, "--format", "json", "--silent"])
         let agent = try self.agent(broker)
-        try await silent.wait(within: .seconds(30)) { $0.contains("\"state\":\"ONLINE\",\"filter\"") }
+        try await silent.wait(within: .seconds(60)) { $0.contains("\"state\":\"ONLINE\",\"filter\"") }
         #expect(!silent.output.contains("\"subscribers\":1"))
         let other = try Programs.start("godwit", ["watch", "van-7", "--broker", broker.url])
-        try await silent.wait(within: .seconds(20)) { $0.contains("\"subscribers\":1") }
+        try await silent.wait(within: .seconds(60)) { $0.contains("\"subscribers\":1") }
         #expect(!silent.output.contains("\"subscribers\":2"))
         other.terminate()
-        #expect(try await other.result(within: .seconds(20)).code == 0)
+        #expect(try await other.result(within: .seconds(60)).code == 0)
         agent.terminate()
-        #expect(try await agent.result(within: .seconds(20)).code == 0)
+        #expect(try await agent.result(within: .seconds(60)).code == 0)
     }
 
     // MARK: - On a terminal
@@ -86,11 +86,11 @@ import Testing
         try await terminal.wait { $0.contains { $0.contains("asking nothing") } }
         try await terminal.wait { row($0).contains("HIGH/30000/0") }
         terminal.press("q")
-        let result = try await watch.result(within: .seconds(20))
+        let result = try await watch.result(within: .seconds(60))
         #expect(result.code == 0, "\(result.errors)")
         #expect(terminal.raw.contains("\u{1B}[?25h"))
         agent.terminate()
-        #expect(try await agent.result(within: .seconds(20)).code == 0)
+        #expect(try await agent.result(within: .seconds(60)).code == 0)
     }
 
     @Test func coloursCanBeTurnedOff() async throws {
@@ -102,6 +102,6 @@ import Testing
         try await terminal.wait { $0.contains { $0.hasPrefix("van-7            OFFLINE") } }
         #expect(!terminal.raw.contains("\u{1B}[9"))
         watch.terminate()
-        #expect(try await watch.result(within: .seconds(20)).code == 0)
+        #expect(try await watch.result(within: .seconds(60)).code == 0)
     }
 }

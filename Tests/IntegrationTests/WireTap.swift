@@ -84,7 +84,7 @@ final class WireTap: Sendable {
     static func seq(_ feature: Any?) -> Int? { Self.properties(feature)["seq"] as? Int }
 
     /// Waits until this holds.
-    func wait(within limit: Duration = .seconds(20), for isThere: (WireTap) -> Bool) async throws {
+    func wait(within limit: Duration = .seconds(60), for isThere: (WireTap) -> Bool) async throws {
         try await self.program.wait(within: limit) { _ in isThere(self) }
     }
 }

@@ -216,11 +216,12 @@ private struct Drive: Sendable {
         guard let stream = points.first?.stream else { return self.message(.history(Self.id), []) }
         var batch = HistoryBatch(id: "b", stream: stream, oldest: 1)
         batch.gone = [self.gone]
-        batch.records = points.map { point in
-            SpoolRecord(
-                seq: point.seq ?? 0, time: point.time, kind: .point,
-                payload: LocationCodec.encodeFeature(point, inheriting: stream))
-        }
+        batch.records = SpoolRecords(
+            points.map { point in
+                SpoolRecord(
+                    seq: point.seq ?? 0, time: point.time, kind: .point,
+                    payload: LocationCodec.encodeFeature(point, inheriting: stream))
+            })
         return self.message(.history(Self.id), HistoryCodec.encode(batch))
     }
 

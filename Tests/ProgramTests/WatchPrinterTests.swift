@@ -18,8 +18,11 @@ import TrackingSubscriber
         return point
     }
 
-    private func update(_ id: String = "van-7", isLate: Bool = false) throws -> SubscriberEvent {
-        let update = LocationUpdate(location: try self.point(3), skipped: [try self.point(1), try self.point(2)])
+    private func update(
+        _ id: String = "van-7", isLate: Bool = false, kind: LocationUpdate.Kind = .actual
+    ) throws -> SubscriberEvent {
+        let update = LocationUpdate(
+            location: try self.point(3), skipped: [try self.point(1), try self.point(2)], kind: kind)
         let received = ReceivedUpdate(update: update, skipped: update.skipped, isLate: isLate, isRetained: false)
         return .location(try TrackableID(id), received)
     }
@@ -49,7 +52,7 @@ import TrackingSubscriber
             line.split(separator: ",", omittingEmptySubsequences: false).count == header.split(separator: ",").count)
         #expect(
             line == "van-7,2023-11-14T22:13:23.000Z,52.5,-8.25,,,12.5,359.25,,k3,3,false,false,"
-                + "\(TimeText.rfc3339(self.now)),location,,,,,,")
+                + "\(TimeText.rfc3339(self.now)),location,,,,,,,ACTUAL")
         #expect(self.lines(.csv, try self.update("a,\"b")).first?.hasPrefix("\"a,\"\"b\",") == true)
         #expect(self.lines(.csv, .state(try TrackableID("van"), .online, nil)).isEmpty)
     }
@@ -74,7 +77,7 @@ import TrackingSubscriber
             resolution: .standard, isNear: true, subscribers: 2, isLowBattery: false, state: .online, filter: .both,
             maximumSilence: .seconds(60))
         let events: [(String, SubscriberEvent)] = [
-            ("location", .location(id, received)), ("raw", .raw(id, received)),
+            ("location", .location(id, received)), ("location", .locationCleared(id)), ("raw", .raw(id, received)),
             ("state", .state(id, .failed, TrackingError(.takenOver, "why"))),
             ("presence", .presence(id, PublisherPresence(status: .present, lastSeen: self.now))),
             ("resolution", .resolution(id, inForce)), ("resolution", .resolution(id, nil)),
@@ -87,6 +90,26 @@ import TrackingSubscriber
             #expect(object["receivedAt"] as? Double == self.now.seconds)
         }
         #expect(self.lines(.json, .connection(nil)).isEmpty)
+    }
+
+    /// What was skipped was measured, whatever it rides along with.
+    @Test func eachFormatSaysWhatIsPredicted() throws {
+        let event = try self.update(kind: .predicted)
+        func last(_ format: WatchFormat) -> [String] { self.lines(format, event, skipped: true) }
+        #expect(last(.text).map { $0.hasSuffix(" predicted") } == [false, false, true])
+        #expect(last(.csv).map { $0.hasSuffix(",ACTUAL") } == [true, true, false])
+        #expect(last(.csv).last?.hasSuffix(",PREDICTED") == true)
+        let types = try last(.geojson).map { line in
+            (try self.object(String(line.dropFirst()))["properties"] as? [String: Any])?["type"] as? String
+        }
+        #expect(types == ["ACTUAL", "ACTUAL", "PREDICTED"])
+        #expect(try last(.json).map { try self.object($0)["type"] as? String } == types)
+        guard case .location(let id, let received) = event else { return }
+        #expect(self.lines(.text, .raw(id, received)).last?.hasSuffix(" predicted") == true)
+        var table = LiveTable(hasColour: false)
+        table.happened(event)
+        let drawn = table.lines(width: 200, height: 30, now: self.now) { _ in nil }
+        #expect(drawn[1].contains(" ~52.50000 -8.25000 "))
     }
 
     // MARK: - Trips and events
@@ -122,6 +145,7 @@ import TrackingSubscriber
         #expect(text(.trip(van, try self.trip())) == "van-7 trip ACTIVE bicycle 1.2 km 1:05:05")
         #expect(text(.trip(van, try self.trip(.ended))) == "van-7 trip ENDED bicycle 1.2 km 1:05:05 (user)")
         #expect(text(.trip(van, nil)) == "van-7 trip unknown")
+        #expect(text(.locationCleared(van)) == "van-7 location unknown")
         #expect(text(.event(van, try self.event())) == #"van-7 event LOW_BATTERY {"level":0.09}"#)
         #expect(
             text(.event(van, try self.event("ZONE", [:], at: self.point(1))))
@@ -186,12 +210,12 @@ import TrackingSubscriber
         #expect(
             self.lines(.csv, .trip(van, try self.trip())) == [
                 "van-7,2023-11-14T22:13:23.000Z,52.5,-8.25,,,12.5,359.25,,k3,4,,,\(received),"
-                    + "trip,ACTIVE,t1,bicycle,1240.0,3905.0,"
+                    + "trip,ACTIVE,t1,bicycle,1240.0,3905.0,,"
             ])
         #expect(
             self.lines(.csv, .event(van, try self.event())) == [
                 "van-7,2023-11-14T22:13:25.000Z,,,,,,,,k3,5,,,\(received),"
-                    + #"event,LOW_BATTERY,,,,,"{""level"":0.09}""#
+                    + #"event,LOW_BATTERY,,,,,"{""level"":0.09}","#
             ])
         let started = try self.event("TRIP_STARTED", ["tripId": .text("t1")])
         #expect(self.lines(.csv, .event(van, started)).first?.contains(",TRIP_STARTED,t1,") == true)
@@ -199,6 +223,19 @@ import TrackingSubscriber
     }
 
     // MARK: - The live table
+
+    /// The newest of them, on as many lines as it takes, three at most.
+    @Test func whatIsLoggedIsShownBelowTheTable() throws {
+        var table = try self.table()
+        table.logged = (count: 7, newest: String(repeating: "x", count: 250) + "\u{1B}y\n")
+        let drawn = table.lines(width: 100, height: 30, now: self.now) { _ in nil }
+        #expect(drawn.suffix(4).dropLast().map(\.count) == [100, 100, 52])
+        #expect(drawn.suffix(4).dropLast().joined().hasSuffix("x?y"))
+        let wide = table.lines(width: 400, height: 30, now: self.now) { _ in nil }
+        #expect(wide.last?.hasSuffix("; 7 lines logged, written at the end") == true)
+        let low = table.lines(width: 100, height: 6, now: self.now) { _ in nil }
+        #expect(low.count <= 6)
+    }
 
     @Test func theTableHasTheTripUnderWayAndTheLastEvents() throws {
         let van = try TrackableID("van-7")

@@ -84,7 +84,7 @@ public final class ChildProcess: Sendable {
     ///
     /// - Returns: The raw status; 0 is success.
     @discardableResult
-    public func waitForEnd(within limit: Duration = .seconds(20)) async throws -> Int32 {
+    public func waitForEnd(within limit: Duration = .seconds(60)) async throws -> Int32 {
         let deadline = ContinuousClock.now + limit
         while true {
             if let status = self.exitStatus { return status }

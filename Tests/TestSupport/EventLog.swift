@@ -58,7 +58,7 @@ public final class EventLog<Element: Sendable>: Sendable {
     /// - Throws: `TestSupportError` with what happened instead, after `limit` or when nothing comes any more.
     @discardableResult
     public func wait(
-        _ what: String, count: Int = 1, within limit: Duration = .seconds(20),
+        _ what: String, count: Int = 1, within limit: Duration = .seconds(60),
         where matches: @escaping @Sendable (Element) -> Bool
     ) async throws -> [Element] {
         guard await self.waits(count, within: limit, matches) else {
@@ -70,7 +70,7 @@ public final class EventLog<Element: Sendable>: Sendable {
 
     /// Waits until nothing comes any more, and returns everything.
     @discardableResult
-    public func waitForEnd(within limit: Duration = .seconds(20)) async throws -> [Element] {
+    public func waitForEnd(within limit: Duration = .seconds(60)) async throws -> [Element] {
         _ = await self.waits(.max, within: limit) { _ in false }
         guard self.isFinished else { throw TestSupportError("waited \(limit) for the end") }
         return self.elements

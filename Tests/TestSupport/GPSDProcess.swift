@@ -75,10 +75,10 @@ public final class GPSDProcess: Sendable {
     }
 
     private func wait(_ what: String, until condition: () -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         while !condition() {
             guard ContinuousClock.now < deadline else {
-                throw TestSupportError("gpsd did not \(what) within 20 s: \(self.log.suffix(2_000))")
+                throw TestSupportError("gpsd did not \(what) within 60 s: \(self.log.suffix(2_000))")
             }
             try await Task.sleep(for: .milliseconds(5))
         }

@@ -58,7 +58,7 @@ public final class LineServer: Sendable {
 
     /// Waits until no connection stands.
     public func waitUntilDeserted() async throws {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         while self.openConnections > 0 {
             guard ContinuousClock.now < deadline else {
                 throw TestSupportError("\(self.openConnections) connections stand after 20 s: \(self.log.elements)")

@@ -21,7 +21,7 @@ public enum LoopbackHTTP {
     /// - Throws: `TestSupportError` when nobody answers in time, or what comes is no HTTP.
     public static func request(
         _ method: String, _ path: String, port: Int, headers: [String: String] = [:], body: String? = nil,
-        within limit: Duration = .seconds(20)
+        within limit: Duration = .seconds(60)
     ) async throws -> Answer {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread {
@@ -97,7 +97,7 @@ public final class EventStream: Sendable {
             group.addTask { await self.events.first(where: isIt) }
             group.addTask {
                 try await Task.sleep(for: .seconds(20))
-                throw TestSupportError("the event was not told within 20 s")
+                throw TestSupportError("the event was not told within 60 s")
             }
             defer { group.cancelAll() }
             guard let event = try await group.next() ?? nil else {

@@ -1,15 +1,20 @@
 import Foundation
+import Synchronization
 
 /// Finds free ports on the loopback interface.
 public enum LoopbackPort {
-    /// A TCP port on 127.0.0.1 that nobody listened on a moment ago.
+    private static let given = Mutex<Set<Int>>([])
+
+    /// A TCP port on 127.0.0.1 that nobody listened on a moment ago. A program of tests gets each once: a broker that is away
+    /// for a while finds its port as it left it.
     ///
     /// It lies below the range from which the kernel takes the ports of outgoing connections: a client that keeps
     /// trying a port out of that range while the broker is down can end up connected to itself.
     public static func free() throws -> Int {
         for _ in 0..<200 {
             let port = Int.random(in: 15_000..<32_000)
-            if Self.isFree(port) { return port }
+            let isNew = Self.given.withLock { $0.insert(port).inserted }
+            if isNew, Self.isFree(port) { return port }
         }
         throw TestSupportError("no free port on 127.0.0.1 between 15000 and 31999 after 200 tries")
     }

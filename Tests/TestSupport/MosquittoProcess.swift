@@ -150,10 +150,10 @@ public final class MosquittoProcess: Sendable {
     }
 
     private func wait(_ what: String, until condition: () -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         while !condition() {
             guard ContinuousClock.now < deadline else {
-                throw TestSupportError("mosquitto did not \(what) within 20 s: \(self.log)")
+                throw TestSupportError("mosquitto did not \(what) within 60 s: \(self.log)")
             }
             try await Task.sleep(for: .milliseconds(5))
         }

@@ -37,12 +37,12 @@ public final class NotifySocket: Sendable {
     ///
     /// - Throws: `TestSupportError` when none came within 20 s.
     public func next() async throws -> String {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         var buffer = [UInt8](repeating: 0, count: 1024)
         while true {
             let count = recv(self.descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
             if count > 0 { return String(decoding: buffer[..<count], as: UTF8.self) }
-            guard ContinuousClock.now < deadline else { throw TestSupportError("nothing was told within 20 s") }
+            guard ContinuousClock.now < deadline else { throw TestSupportError("nothing was told within 60 s") }
             try await Task.sleep(for: .milliseconds(2))
         }
     }

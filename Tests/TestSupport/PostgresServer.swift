@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Synchronization
 
 /// A private PostgreSQL server with PostGIS: own folder, own free port on 127.0.0.1, gone with the last reference to it.
@@ -57,9 +58,31 @@ public final class PostgresServer: Sendable {
     /// - Parameter signal: SIGKILL, or SIGQUIT: PostgreSQL's immediate shutdown.
     public func end(_ signal: Int32) async throws {
         guard let process = self.process.withLock({ $0 }) else { return }
-        // After SIGKILL the others see that the first is gone, and end.
+        let others = Self.children(of: process.id)
         process.signal(signal)
         try await process.waitForEnd()
+        // After SIGKILL the others see that the first is gone, and end: those that were at work would do so only after it.
+        for id in others { Glibc.kill(id, signal) }
+        let deadline = ContinuousClock.now + .seconds(20)
+        for id in others {
+            while Glibc.kill(id, 0) == 0 {
+                guard ContinuousClock.now < deadline else {
+                    throw TestSupportError("a process of PostgreSQL does not end")
+                }
+                try await Task.sleep(for: .milliseconds(5))
+            }
+        }
+    }
+
+    /// The processes that a process started and that run.
+    private static func children(of parent: Int32) -> [Int32] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return names.compactMap { Int32($0) }.filter { id in
+            // "number (name) state parent …", and a name may have anything in it.
+            let stat = (try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8)) ?? ""
+            let words = stat.split(separator: ")").last?.split(separator: " ") ?? []
+            return words.count > 1 && Int32(words[1]) == parent
+        }
     }
 
     /// Starts it again, on the same port.

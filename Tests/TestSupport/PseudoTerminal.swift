@@ -65,7 +65,7 @@ public final class PseudoTerminal: Sendable {
     }
 
     private static func wait(_ what: String, until condition: () -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         while !condition() {
             guard ContinuousClock.now < deadline else { throw TestSupportError("waited 20 s for \(what)") }
             try await Task.sleep(for: .milliseconds(1))

@@ -42,12 +42,12 @@ public final class RawConnection: Sendable {
     }
 
     /// Sends all of a text.
-    public func sendAll(_ text: String, within limit: Duration = .seconds(10)) async throws {
+    public func sendAll(_ text: String, within limit: Duration = .seconds(60)) async throws {
         try await self.sendAll(Array(text.utf8), within: limit)
     }
 
     /// Sends all of these bytes.
-    public func sendAll(_ bytes: [UInt8], within limit: Duration = .seconds(10)) async throws {
+    public func sendAll(_ bytes: [UInt8], within limit: Duration = .seconds(60)) async throws {
         var rest = bytes[...]
         let deadline = ContinuousClock.now.advanced(by: limit)
         while !rest.isEmpty {
@@ -62,7 +62,7 @@ public final class RawConnection: Sendable {
     ///
     /// - Throws: Where neither happened in time.
     public func read(
-        within limit: Duration = .seconds(20), until isEnough: ([UInt8]) -> Bool = { _ in false }
+        within limit: Duration = .seconds(60), until isEnough: ([UInt8]) -> Bool = { _ in false }
     ) async throws -> [UInt8] {
         var all: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -99,7 +99,7 @@ public struct HTTPAnswer: Sendable {
     /// - Parameter headers: Lines, as `Accept: text/csv`.
     public static func of(
         _ path: String, method: String = "GET", port: Int, headers: [String] = [], body: String = "",
-        within limit: Duration = .seconds(30)
+        within limit: Duration = .seconds(60)
     ) async throws -> HTTPAnswer {
         let connection = try RawConnection(port: port)
         let lines = ["\(method) \(path) HTTP/1.1", "Host: 127.0.0.1:\(port)", "Connection: close"] + headers

@@ -61,7 +61,7 @@ public final class TestTerminal: Sendable {
     /// Waits until the screen shows what is looked for.
     ///
     /// - Throws: `TestSupportError` with the screen, when it does not in time.
-    public func wait(within limit: Duration = .seconds(20), for isThere: ([String]) -> Bool) async throws {
+    public func wait(within limit: Duration = .seconds(60), for isThere: ([String]) -> Bool) async throws {
         let deadline = ContinuousClock.now + limit
         while true {
             let lines = self.lines

@@ -26,7 +26,7 @@ public final class WebDriver: Sendable {
         let port = try LoopbackPort.free()
         let log = folder.appending(path: "driver.log").path()
         let driver = try ChildProcess(program, ["--port=\(port)"], output: log)
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         while !LoopbackPort.accepts(port) {
             guard driver.isRunning, ContinuousClock.now < deadline else {
                 let said = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
@@ -104,7 +104,7 @@ public final class WebDriver: Sendable {
     }
 
     /// Waits until a script returns true.
-    public func wait(for what: String, within limit: Duration = .seconds(15), until text: String) async throws {
+    public func wait(for what: String, within limit: Duration = .seconds(60), until text: String) async throws {
         let deadline = ContinuousClock.now + limit
         while try await !self.script("return Boolean(\(text))", as: Bool.self) {
             guard ContinuousClock.now < deadline else {

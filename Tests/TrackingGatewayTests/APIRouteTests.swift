@@ -112,7 +112,8 @@ import TrackingTesting
         let expected = writer.begin() + points.flatMap { writer.append($0) } + writer.finish()
         try await stage.test { client in
             var headers = HTTPFields.bearer(token)
-            headers[.accept] = "text/html, \(format.mediaType);q=0.9"
+            headers[.accept] =
+                "text/html, application/vnd.google-earth.kml+xml;q=0.8, text/plain;q=0, \(format.mediaType);q=0.9"
             let uri = "/api/v1/trackables/van/history"
             let named = try await client.execute(
                 uri: "\(uri)?format=\(format.rawValue)", method: .get, headers: .bearer(token))

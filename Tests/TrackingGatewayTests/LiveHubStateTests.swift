@@ -115,6 +115,61 @@ import TrackingSubscriber
             text(self.state.opening(only, after: self.id(0, at: 990))) == "gap since 990.0: bike position 2")
     }
 
+    @Test mutating func whatIsClearedIsToldToNobodyAnyMore() throws {
+        var state = LiveHubState(epoch: 7)
+        func tell(_ event: SubscriberEvent) -> LiveUpdate? { state.happened(event, at: UnixTime(1000)) }
+        #expect(tell(.locationCleared(self.van)) == nil, "nothing is known of it")
+        _ = tell(.state(self.van, .online, nil))
+        _ = tell(try Told.location(self.van, 1))
+        _ = tell(try Told.location(self.bike, 1))
+        _ = tell(try Told.event(self.van, 2))
+        _ = tell(try Told.location(self.van, 3))
+        let cleared = try #require(tell(.locationCleared(self.van)))
+        #expect(cleared.text.hasSuffix("event: position\ndata: {\"trackable\":\"van\"}\n\n"))
+        _ = tell(try Told.location(self.bike, 2))
+        #expect(state.known(self.van)?.position == nil && state.known(self.van)?.members.keys.sorted() == ["state"])
+        #expect(Array(state.positions.keys) == [self.bike])
+        // Streams resume over what is gone: neither a gap nor a position.
+        let resumed = [0, 1, 2, 3, 4, 5, 6, 7].map { state.opening(self.all, after: self.id($0)).summary }
+        #expect(resumed[0] == "resumed: van state 1, bike position 3, van position 6, bike position 7")
+        #expect(resumed[2] == "resumed: bike position 3, van position 6, bike position 7")
+        #expect(resumed[4] == "resumed: van position 6, bike position 7" && resumed[4] == resumed[5])
+        #expect(resumed[7] == "resumed: ")
+        guard case .resumed(let updates) = state.opening(self.all, after: self.id(0)) else { return }
+        #expect(updates.filter { $0.trackable == self.van }.allSatisfy { $0.location == nil })
+        guard case .snapshot(let known) = state.opening(self.all, after: nil) else { return }
+        #expect(known.filter { $0.trackable == self.van }.allSatisfy { !$0.text.contains("coordinates") })
+        // A newer position is a new beginning.
+        _ = tell(try Told.location(self.van, 9))
+        #expect(state.known(self.van)?.position?.seq == 9)
+    }
+
+    @Test mutating func whoWasToldAPositionIsToldThatItIsCleared() throws {
+        let box = LiveSelection(.box(try #require(GeoBox(south: 50, west: -10, north: 54, east: -6))), reads: .all)
+        let share = LiveSelection(.everything, reads: .only([self.van]), span: UnixTime(100)..<UnixTime(200))
+        let before = try self.tell(try Told.location(self.van, 1, time: 101))
+        var queue = LiveQueue()
+        _ = queue.append(before)
+        let cleared = try self.tell(.locationCleared(self.van))
+        #expect(box.wants(cleared) && share.wants(cleared) && share.frame(of: cleared) == cleared.frame)
+        for number in 0..<UInt64(LiveQueue.few) {
+            let other = try self.tell(try Told.location(self.bike, number + 1))
+            if number == 0 { _ = queue.append(cleared) }
+            _ = queue.append(other)
+        }
+        #expect(queue.takeAll().filter { $0.trackable == self.van } == [cleared])
+    }
+
+    @Test mutating func aTripThatIsClearedIsNotToldToStreamsThatResume() throws {
+        var trip = Trip(id: "t1", mode: "car", start: UnixTime(1), stream: try #require(StreamID("one")), seq: 1)
+        trip.startLocation = Location(
+            coordinate: try #require(Coordinate(latitude: 52, longitude: -8)), time: UnixTime(1))
+        _ = try self.tell(.trip(self.van, trip))
+        _ = try self.tell(.trip(self.van, nil))
+        guard case .resumed(let updates) = self.state.opening(self.all, after: self.id(0)) else { return }
+        #expect(updates.map(\.summary) == ["van trip 2"] && !updates[0].text.contains("coordinates"))
+    }
+
     @Test mutating func anotherLifeOfTheGatewayAndANumberOfTheFutureAreGaps() throws {
         _ = try self.tell(try Told.location(self.van, 1))
         for last in [self.id(1, epoch: 8, at: 900), self.id(2, at: 900)] {

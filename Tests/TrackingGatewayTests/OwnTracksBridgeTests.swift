@@ -143,6 +143,15 @@ import TrackingPublisher
         .received(IncomingMessage(topic: topic, payload: Array("{}".utf8)[...], isRetained: true))
     }
 
+    /// OwnTracks has 0 to 359.
+    @Test(arguments: [(359.6, 0.0), (359.4, 359), (0.2, 0)]) func theCourseIsBelow360(bearing: Double, cog: Double)
+        throws
+    {
+        var location = Location(coordinate: try #require(Coordinate(latitude: 52, longitude: -8)), time: UnixTime(1))
+        location.bearing = bearing
+        #expect(location.ownTracksMessage(of: self.van)["cog"]?.number == cog)
+    }
+
     @Test func aPositionGoesOutMarkedAndRetained() throws {
         var machine = try self.machine()
         let message = try #require(self.published(machine.happened(try self.position(1))).first)

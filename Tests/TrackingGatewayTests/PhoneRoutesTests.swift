@@ -241,6 +241,24 @@ import TrackingCore
         }
     }
 
+    /// Whoever sends there speaks as OwnTracks does, unless its name says otherwise.
+    @Test func garbageIsAnsweredAsItsPathSays() async throws {
+        try await self.withRoutes { scene in
+            for body in ["garbage", "{", #"{"a":1}"#].map({ Array($0.utf8) }) {
+                let response = try await scene.post("/owntracks", body)
+                #expect(response.status == .ok)
+                #expect(try self.json(response) == .list([]))
+            }
+            for body in ["garbage", "{", "1 2 3"].map({ Array($0.utf8) }) {
+                for path in ["/points", "/overland"] { try await scene.expect(.badRequest, path, body, "curl/8.5") }
+                let shown = try await scene.post("/owntracks", body, Self.overland)
+                #expect(shown.status == .ok)
+                #expect(try self.json(shown)["error"] != nil)
+            }
+            #expect(scene.taken.ids.isEmpty)
+        }
+    }
+
     @Test func ownTracksEncryptedWithTheKeyOfTheTrackable() async throws {
         let body = try clientFixture("owntracks-encrypted.json")
         var configuration = PhoneRoutes.Configuration()

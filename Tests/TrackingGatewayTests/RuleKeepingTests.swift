@@ -142,6 +142,57 @@ import TrackingSubscriber
         #expect(try await self.count("SELECT count(*) FROM ruleState") == 0)
     }
 
+    @Test func whatIsClearedIsNotTold() async throws {
+        let store = RuleStore(try self.folder.database())
+        try await store.add(try Fence(name: "depot", shape: .circle(center: self.depot, radius: 100)))
+        try await store.add(RuleDefinition(name: "out", .leave(fence: "depot")))
+        let outbox = Outbox(try self.folder.database())
+        try await outbox.begin("hook")
+        try await self.keep([.position, .event]) { heard in
+            heard.yield(self.update(0, self.start))
+            try await self.eventually("a position waits for the webhook") {
+                try await self.count("SELECT count(*) FROM outbox") == 1
+            }
+            #expect(try await self.count("SELECT count(*) FROM ruleState") == 1)
+            // What was found and is not kept yet goes as well; what comes later is told.
+            heard.yield(self.update(500, self.start + 1))
+            heard.yield(.locationCleared(self.van))
+            heard.yield(self.update(500, self.start + 2))
+            try await self.eventually("what came later counts anew") {
+                try await self.count("SELECT count(*) FROM ruleState WHERE since = \(self.start + 2)") == 1
+            }
+            #expect(try await self.count("SELECT count(*) FROM outbox WHERE kind = 'position'") == 1)
+            #expect(try await self.count("SELECT count(*) FROM outbox") == 1)
+        }
+    }
+
+    /// A rule that comes while the gateway runs knows what the gateway knows.
+    @Test func aRuleThatComesLaterMissesNoCrossing() async throws {
+        let store = RuleStore(try self.folder.database())
+        try await store.add(try Fence(name: "depot", shape: .circle(center: self.depot, radius: 100)))
+        func resolution(isNear: Bool) -> SubscriberEvent {
+            .resolution(
+                self.van,
+                ResolutionInForce(
+                    resolution: .standard, isNear: isNear, subscribers: 0, isLowBattery: false, state: .online,
+                    filter: .both, maximumSilence: .zero))
+        }
+        try await self.keep { heard in
+            heard.yield(self.update(500, self.start))
+            heard.yield(resolution(isNear: false))
+            try await store.add(RuleDefinition(name: "in", .enter(fence: "depot")))
+            try await store.add(RuleDefinition(name: "there", .arrived))
+            try await self.eventually("the rules know") {
+                try await self.count("SELECT count(*) FROM ruleState WHERE holds = 0") == 2
+            }
+            heard.yield(self.update(0, self.start + 1))
+            heard.yield(resolution(isNear: true))
+            try await self.eventually("both are told") {
+                try await self.count("SELECT count(*) FROM outbox WHERE isOwn = 1") == 2
+            }
+        }
+    }
+
     @Test func aBrokerThatIsAwaySilencesNobody() async throws {
         try await RuleStore(try self.folder.database()).add(RuleDefinition(name: "quiet", .silent(seconds: 60)))
         let clock = Mutex(self.start)

@@ -186,6 +186,35 @@ import TrackingHistory
 
     // MARK: CSV
 
+    /// What its apps mean by their numbers counts here as it does where they send it.
+    @Test func whatOverlandDoesNotKnowIsUnknown() throws {
+        func feature(_ properties: String) -> String {
+            "{\"type\":\"Feature\",\"geometry\":{\"type\":\"Point\",\"coordinates\":[8,47]},"
+                + "\"properties\":{\"timestamp\":\"2026-01-01T00:00:00Z\",\(properties)}}"
+        }
+        let features = [
+            feature("\"altitude\":0,\"vertical_accuracy\":-1"), feature("\"altitude\":-1,\"vertical_accuracy\":0"),
+            feature("\"horizontal_accuracy\":-1"),
+            feature("\"motion\":[\"in_vehicle\",\"on_foot\",\"tilting\"],\"battery_state\":true"),
+        ]
+        let text = "{\"locations\":[\(features.joined(separator: ","))]}"
+        let (events, failure) = read([Array(text.utf8)[...]], .overland)
+        #expect(failure == nil && events.refusals.isEmpty && events.fixes.count == 3)
+        #expect(events.fixes.map(\.altitude) == [nil, nil, nil] && events.fixes[1].accuracyVertical == nil)
+        #expect(events.fixes[2].motion == [.driving, .walking])
+        let extra = try JSONValue(json: try #require(events.fixes[2].extra))
+        #expect(extra["battery_state"]?.text == "charging" && extra["motion"]?.list?.count == 3)
+    }
+
+    /// As spreadsheets write it where the comma is the decimal sign.
+    @Test func aDecimalCommaIsReadWhereItSeparatesNothing() throws {
+        let text = "time;lat;lon;note\n2024-01-01T00:00:00Z;47,5;-8,25;1,5 l\n2024-01-01T00:00:01Z;52.5N;8;x\n"
+        let (events, _) = read([Array(text.utf8)[...]], .csv)
+        #expect(events.fixes.map(\.coordinate) == [Coordinate(latitude: 47.5, longitude: -8.25)])
+        #expect(try events.fixes[0].extra.map { try JSONValue(json: $0) }?["note"]?.text == "1,5 l")
+        #expect(events.refusals == ["line 3: its latitude or longitude is not a number of degrees, as in 47.5"])
+    }
+
     @Test func csvOfOthersIsReadByItsHeader() throws {
         let text = """
             \u{FEFF}"Date Time";Lat;LNG;Elevation;Speed_kmh;note
@@ -221,7 +250,8 @@ import TrackingHistory
         #expect(
             events.refusals == [
                 "line 3: it has 2 fields, and the header 3", "line 4: it has no time that can be read",
-                "line 5: its latitude or longitude is out of range", "line 6: it has no place",
+                "line 5: its latitude or longitude is out of range",
+                "line 6: its latitude or longitude is not a number of degrees, as in 47.5",
                 "line 7: it has 4 fields, and the header 3",
             ])
     }

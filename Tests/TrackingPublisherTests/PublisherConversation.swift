@@ -102,7 +102,7 @@ struct PublisherConversation {
             let all = seqs.ranges.flatMap { Array($0) }
             let records = all.compactMap { self.log[stream]?[$0] }
             let missing = SeqSet(all.filter { self.log[stream]?[$0] == nil }.map { $0...$0 })
-            return .loaded(records, missing: missing)
+            return .loaded(SpoolRecords(records), missing: missing)
         case .remove(let stream, let seqs):
             guard !self.isRemovalIgnored else { return nil }
             for seq in seqs.ranges.joined() { self.log[stream]?[seq] = nil }
@@ -159,10 +159,12 @@ struct PublisherConversation {
     }
 
     /// The broker says of what was published last on a topic that it is too large.
-    mutating func tooLarge(_ topic: String) -> [String] {
+    mutating func tooLarge(
+        _ topic: String, _ error: TrackingError = TrackingError(.payloadTooLarge, "large")
+    ) -> [String] {
         guard let place = self.publishes.lastIndex(where: { $0.message.topic == topic }) else { return [] }
         let token = self.publishes.remove(at: place).token
-        return self.happened(.transport(.published(token, refusal: TrackingError(.payloadTooLarge, "large"))))
+        return self.happened(.transport(.published(token, refusal: error)))
     }
 
     /// The own liveness and presence come back.

@@ -100,6 +100,20 @@ struct RecordingLaneTests {
         #expect(try talk.fix(at: 41).last == "van: update 3")
     }
 
+    /// 0x99: payload format invalid; 0x83: implementation specific.
+    @Test(arguments: [0x99, 0x83]) func whatABrokerRefusesToReadHoldsNothingBack(reason: UInt8) throws {
+        let error = TrackingError(.refused, "the broker does not like what it says", reasonCode: reason)
+        var talk = try PublisherConversation.online()
+        for second in 11...13 { _ = try talk.fix(at: Double(second)) }
+        _ = talk.acked()
+        #expect(try talk.fix(at: 21).last == "van: update 5 skipped 3,4")
+        #expect(talk.tooLarge("tracking/van", error) == ["van: update 5"], "perhaps it is one that rides along")
+        #expect(talk.tooLarge("tracking/van", error) == ["bad message on tracking/van"])
+        #expect(try talk.fix(at: 31).last == "van: update 6")
+        #expect(!talk.acked().contains { $0.hasPrefix("van is") })
+        #expect(talk.wait(.seconds(20)).contains("van/history: batch [3,4,5] oldest 3 remaining 0"))
+    }
+
     @Test func anUpdateThatEndsTheConnectionTwiceGoesByItself() throws {
         var talk = try PublisherConversation.online()
         for second in 11...13 { _ = try talk.fix(at: Double(second)) }

@@ -203,6 +203,15 @@ struct SendingRulesTests {
         #expect(told == [0, 1, 0, 0, 0, 0, 0, 1])
     }
 
+    @Test func theChargeIsToldToATenth() throws {
+        var talk = try self.connected { $0.lowBattery = try LowBatteryDetector(threshold: 15) }
+        let moment = Moment(now: talk.now, wall: UnixTime(1000))
+        let told = talk.machine.happened(.battery(0.14 * 100), at: moment).compactMap { action in
+            if case .told(_, let event) = action { event.detail["percent"] } else { nil }
+        }
+        #expect(told == [.number(14)])
+    }
+
     @Test func anotherThresholdIsAnotherCrossing() throws {
         var talk = try self.connected { $0.lowBattery = try LowBatteryDetector(threshold: 10) }
         #expect(!talk.happened(.battery(15)).contains("van/event: LOW_BATTERY"))

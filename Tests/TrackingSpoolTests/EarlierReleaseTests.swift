@@ -30,7 +30,7 @@ import TrackingCore
                 let opened = try await log.open(now: start)
                 #expect(opened.salvage == nil, "\(file.lastPathComponent)")
                 #expect(opened.trackables[try TrackableID("van")]?.streams.map(\.stored) == [numbers(1...20)])
-                #expect(try await log.readAll("one", 1...20).records == (1...20).map { record($0) })
+                #expect(try await log.readAll("one", 1...20).records == SpoolRecords((1...20).map { record($0) }))
                 try await log.append(try entries(1...5, in: "two"))
                 try await log.close()
             }

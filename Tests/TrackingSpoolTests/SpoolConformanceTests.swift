@@ -10,7 +10,7 @@ import TrackingTesting
             try await log.storage.append(try entries(1...3))
             try await log.storage.append(try entries(4...9))
             let reading = try await log.storage.readAll("one", 1...9)
-            #expect(reading == SpoolReading(records: (1...9).map { record($0) }))
+            #expect(reading == SpoolReading(records: SpoolRecords((1...9).map { record($0) })))
         }
     }
 

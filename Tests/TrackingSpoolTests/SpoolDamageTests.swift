@@ -11,6 +11,14 @@ import TrackingCore
     static let flips = ProcessInfo.processInfo.environment["GODWIT_FLIPS"].flatMap(Int.init) ?? 100
     static let last: UInt64 = 600
 
+    /// What was added, by number: made once, for thousands of damaged logs.
+    private static let added = (0...Self.last).map { record($0, size: 280) }
+
+    private static func isAdded(_ read: SpoolRecord) -> Bool {
+        guard read.seq <= Self.last else { return false }
+        return read == (read.payload.count == 280 ? Self.added[Int(read.seq)] : record(read.seq, size: 9000))
+    }
+
     /// A row that could not be read is noted for the next start; that is not the start of a second program.
     @Test func aSecondProgramSetsNothingAside() async throws {
         try await withTemporaryFolder { folder in
@@ -48,7 +56,9 @@ import TrackingCore
                 if first == 301 {
                     try await log.append(try entries(1...30, of: "bus", in: "two", size: 280))
                     try await log.append(try entries(31...31, of: "bus", in: "two", size: 9000))
-                    try await log.remove(numbers(1...60, 100...110), of: try stream("one"))
+                    let first = isClosed ? numbers(1...30) : numbers(1...60)
+                    try await log.remove(first, of: try stream("one"))
+                    try await log.remove(numbers(100...110), of: try stream("one"))
                     try await log.quarantine(70, of: try stream("one"), reason: "too large")
                     if !isClosed {
                         try await log.close()
@@ -56,7 +66,12 @@ import TrackingCore
                     }
                 }
             }
-            if isClosed { try await log.close() }
+            if isClosed {
+                // Their rows are there still.
+                try await log.remove(numbers(31...60), of: try stream("one"))
+                #expect(try await log.rowsToSweep() == 30)
+                try await log.close()
+            }
             bytes.main = Array(try Data(contentsOf: URL(filePath: path)))
             bytes.ahead = Array((try? Data(contentsOf: URL(filePath: path + "-wal"))) ?? Data())
             try await log.close()
@@ -94,7 +109,7 @@ import TrackingCore
             }
             _ = try await log.open(now: start)
             try await log.append(try entries(1...20, in: "new"))
-            #expect(try await log.readAll("new", 1...20).records == (1...20).map { record($0) })
+            #expect(try await log.readAll("new", 1...20).records == SpoolRecords((1...20).map { record($0) }))
             try await log.close()
         }
         return (streams, salvage)
@@ -112,8 +127,8 @@ import TrackingCore
                 do throws(TrackingError) {
                     let reading = try await log.read(
                         stream.id, stream.stored, maximumCount: .max, maximumBytes: .max)
-                    for read in reading.records { #expect(read == record(read.seq, size: read.payload.count)) }
-                    #expect(reading.records.allSatisfy { $0.payload.count == 280 || $0.payload.count == 9000 })
+                    let areAdded = reading.records.allSatisfy(Self.isAdded)
+                    #expect(areAdded)
                     #expect(reading.missing.count + reading.records.count == stream.stored.count)
                     isWhole = isWhole && reading.missing.isEmpty
                     stream.stored.subtract(reading.missing)
@@ -159,6 +174,7 @@ import TrackingCore
                 let van = found.streams.first { $0.id.rawValue == "one" }
                 #expect(van?.last == Self.last, "what is missing at the end is named")
                 #expect(pages < 30 || van?.stored.count ?? 0 > 100)
+                #expect(van?.stored.first ?? 61 > 60, "what was removed came back")
             }
         }
     }
@@ -193,6 +209,7 @@ import TrackingCore
             #expect(van?.last ?? 0 >= Self.last && bus?.last ?? 0 >= 31, "bit \(bit): what is missing is named")
             let count = (van?.stored.count ?? 0) + (bus?.stored.count ?? 0)
             #expect(count >= 559 - 15, "bit \(bit) cost \(559 - count) records")
+            #expect(van?.stored.first ?? 61 > 60, "bit \(bit) brought back what was removed")
         }
     }
 
@@ -223,22 +240,6 @@ import TrackingCore
             _ = PageScan(page: page, overflow: another).eachRow { place, columns in
                 _ = LogRow(place: place, columns)
             }
-        }
-    }
-
-    @Test func aFileThatIsNoLogIsSetAsideWhole() async throws {
-        try await Self.inMemoryFolder { folder in
-            let path = folder.appending(path: "log").path()
-            let text = Data(String(repeating: "No log at all. ", count: 1000).utf8)
-            try text.write(to: URL(filePath: path))
-            let log = SQLiteSpool(path: path)
-            let salvage = try #require(try await log.open(now: UnixTime(1_790_000_000)).salvage)
-            #expect(salvage.count == 0)
-            #expect(salvage.path == path + ".damaged-20260921T141320Z")
-            #expect(try Data(contentsOf: URL(filePath: salvage.path)) == text)
-            try await log.close()
-            #expect(try await log.open(now: start).salvage == nil)
-            try await log.close()
         }
     }
 }

@@ -146,7 +146,6 @@ struct PostgresHistoryTests {
         let address = try await server.makeDatabase()
         let store = try await PostgresHistoryStore(address: address)
         _ = try await store.store(batch([fullPoint(1), point(2)]))
-        try await store.close()
         let row = try await server.value(
             """
             SELECT concat_ws('|', trackable, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS'), stream, seq, mode, motion, \
@@ -157,6 +156,77 @@ struct PostgresHistoryTests {
         #expect(
             try await server.value("SELECT concat(stream, first, last, mark) FROM godwit.streams", in: address)
                 == "one12stored")
+        for seq in UInt64(3)...9 { _ = try await store.store(batch([point(seq)])) }
+        try await store.close()
+        #expect(try await server.value("SELECT last_seq FROM godwit.trackable", in: address) == "2")
+        #expect(try await server.value("SELECT seq FROM godwit.last_position", in: address) == "9")
+        #expect(try await server.value("SELECT concat(first, last) FROM godwit.streams", in: address) == "19")
+    }
+
+    /// Who stores alone does not look; who has company does, and everybody sees what the others did.
+    @Test func theTurnIsTaken() async throws {
+        let server = try await PostgresServer.shared()
+        let address = try await server.makeDatabase()
+        let (one, two) = (
+            try await PostgresHistoryStore(address: address), try await PostgresHistoryStore(address: address)
+        )
+        func isHeld() async throws -> Bool {
+            try await server.value("SELECT holder <> 0 FROM godwit.turn", in: address) == "t"
+        }
+        _ = try await one.store(batch(points(1...2)))
+        #expect(try await isHeld())
+        for seq in UInt64(3)...12 {
+            let store = seq.isMultiple(of: 2) ? one : two
+            let report = try await store.store(batch(points((seq - 1)...seq)))
+            #expect(report.stored == 1 && report.duplicates == 1)
+        }
+        #expect(try await !isHeld(), "neither has it for a while")
+        for seq in 1...UInt64(PostgresTurn.commitsAmongOthers) { _ = try await one.store(batch([point(12 + seq)])) }
+        #expect(try await isHeld())
+        let last = 12 + UInt64(PostgresTurn.commitsAmongOthers)
+        #expect(try await two.store(batch(points((last - 10)...(last + 1)))).stored == 1)
+        try await one.close()
+        try await two.close()
+    }
+
+    @Test func aDatabaseOfTheFirstVersionIsBroughtUpToDate() async throws {
+        let server = try await PostgresServer.shared()
+        let address = try await server.makeDatabase()
+        let at = now.seconds
+        try await server.execute(
+            """
+            \(PostgresHistorySchema.migrations[0]); UPDATE schema_version SET version = 1;
+            INSERT INTO trackable (id, recent, last_time, last_stream, last_seq, run_first, run_last, run_south, run_west,
+                run_north, run_east, run_count) VALUES
+                ('van', '1', \(at + 2), 1, 2, \(at + 1), \(at + 2), 52.0001, -8.66, 52.0002, -8.66, 2);
+            INSERT INTO stream (trackable, id) VALUES (1, 'one');
+            INSERT INTO coverage VALUES (1, 1, 2, 1);
+            INSERT INTO point (trackable, time, stream, seq, clock_fault, latitude, longitude) VALUES
+                (1, \(at + 1), 1, 1, 0, 52.0001, -8.66), (1, \(at + 2), 1, 2, 0, 52.0002, -8.66)
+            """, in: address)
+        let (store, van) = (try await PostgresHistoryStore(address: address), try trackable("van"))
+        for seq in UInt64(2)...9 { _ = try await store.store(batch([point(seq)])) }
+        let other = try await PostgresHistoryStore(address: address)
+        #expect(try await other.acknowledgement(of: van).streams == [stream("one"): 9])
+        let box = try #require(GeoBox(south: 52.00089, west: -8.7, north: 52.00091, east: -8.6))
+        #expect(try await other.trackables(in: box, during: .all) == [van])
+        #expect(try await other.verify(van)?.streams.first?.duplicates == 1)
+        try await other.close()
+        try await store.close()
+    }
+
+    /// What only a program that writes past the store could have left: a point that is there and that no row tells of.
+    @Test func aPointThatIsThereAlreadyStopsNothing() async throws {
+        let server = try await PostgresServer.shared()
+        let address = try await server.makeDatabase()
+        let store = try await PostgresHistoryStore(address: address)
+        _ = try await store.store(batch(points(1...2)))
+        try await store.close()
+        try await server.execute("DELETE FROM godwit.coverage", in: address)
+        let again = try await PostgresHistoryStore(address: address)
+        #expect(try await again.store(batch(points(1...3))).stored == 1)
+        #expect(try await again.verify(trackable("van"))?.points == 3)
+        try await again.close()
     }
 
     /// The server dies between two batches and comes back: what was reported is there, and storing goes on by itself.

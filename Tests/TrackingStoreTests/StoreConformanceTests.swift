@@ -302,6 +302,61 @@ struct StoreConformanceTests {
         }
     }
 
+    /// Points that come one by one are not in every row at once: whoever reads finds them all the same.
+    @Test(arguments: StoreSubject.allCases) func pointsOneByOneAreReadByOthers(subject: StoreSubject) async throws {
+        try await subject.run { test in
+            let (van, one) = (try trackable("van"), try stream("one"))
+            try await test.use { store in
+                for seq in UInt64(1)...30 { _ = try await store.store(batch([point(seq)])) }
+                try await test.use { other in
+                    #expect(try await other.acknowledgement(of: van).streams == [one: 30])
+                    #expect(try await other.coverage(of: van)[one]?.ranges == [StreamCoverage.Range(.stored, 1...30)])
+                    #expect(try await other.verify(van)?.streams.first?.coverage.handledThrough == 30)
+                    #expect(try await other.lastPositions(of: nil).map(\.location.seq) == [30])
+                    #expect(try await other.lastPositions(of: [van]).map(\.location.seq) == [30])
+                    #expect(try await other.trackables(after: nil, limit: 1).map(\.last) == [point(30).time])
+                    #expect(try await other.summaries(of: [van]).map(\.last) == [point(30).time])
+                    let box = try #require(GeoBox(south: 52.00299, west: -8.7, north: 52.00301, east: -8.6))
+                    let times = TimeSpan(from: UnixTime(now.seconds + 29.5), to: UnixTime(now.seconds + 30.5))
+                    #expect(try await other.trackables(in: box, during: times) == [van])
+                    let found = try await other.allPoints(PointQuery(van, during: times, in: box))
+                    #expect(found.map(\.location.seq) == [30])
+                    // Both go on.
+                    #expect(try await other.store(batch([point(30), point(31)])).duplicates == 1)
+                    #expect(try await store.store(batch([point(31), point(32)])).duplicates == 1)
+                    #expect(try await other.store(batch([point(32), point(33)])).duplicates == 1)
+                }
+                #expect(try await store.verify(van)?.isComplete == true)
+                #expect(try await store.allPoints().map(\.location.seq) == (1...33).map(UInt64?.init))
+            }
+        }
+    }
+
+    /// What goes leaves its numbers, also those that no row has yet.
+    @Test(arguments: StoreSubject.allCases) func pointsOneByOneAreErasedAndRemoved(subject: StoreSubject) async throws {
+        try await subject.run { test in
+            let (van, bus) = (try trackable("van"), try trackable("bus"))
+            try await test.use { store in
+                for name in ["van", "bus"] {
+                    for seq in UInt64(1)...30 { _ = try await store.store(batch([point(seq)], of: name)) }
+                }
+                try await test.use { other async throws in
+                    let limit = UnixTime(now.seconds + 21)
+                    #expect(try await other.removeExpired(before: limit, of: [van], except: []) == 20)
+                    #expect(try await other.erase(bus, before: limit, now: now.advanced(by: .seconds(60))).points == 20)
+                    #expect(try await other.store(batch(points(1...30))).stored == 0)
+                }
+                #expect(try await store.store(batch(points(1...30))).stored == 0)
+                #expect(try await store.store(batch(points(1...31), of: "bus")).stored == 1)
+                #expect(
+                    try await store.removeExpired(before: now.advanced(by: .seconds(60)), of: nil, except: []) == 21)
+                #expect(try await store.store(batch(points(1...31))).stored == 1)
+                #expect(try await store.verify(van)?.isComplete == true)
+                #expect(try await store.verify(bus)?.isComplete == true)
+            }
+        }
+    }
+
     /// A drive in two streams, shuffled, doubled and split over batches, gives the same history.
     @Test(arguments: StoreSubject.allCases, UInt64(1)...10) func anyOrderGivesTheSame(
         subject: StoreSubject, seed: UInt64

@@ -87,5 +87,8 @@ import TrackingRuntime
         #expect(limit.happened("a", now: MonotonicTime(.seconds(11))) == .say(unsaid: 91))
         #expect(limit.happened("a", now: MonotonicTime(.seconds(11))) == .keepQuiet)
         #expect(limit.happened("a", now: MonotonicTime(.seconds(30))) == .say(unsaid: 1))
+        for _ in 0..<3 { _ = limit.happened("a", now: MonotonicTime(.seconds(31))) }
+        #expect(limit.takeUnsaid() == 3)
+        #expect(limit.takeUnsaid() == 0)
     }
 }

@@ -140,6 +140,7 @@ struct SubscriberConversation {
         switch action {
         case .send(let commands): return commands.map { self.text($0) }
         case .tell(.location(let id, let update)): return ["\(id) at \(Self.text(update))"]
+        case .tell(.locationCleared(let id)): return ["\(id) location cleared"]
         case .tell(.raw(let id, let update)): return ["\(id) raw at \(Self.text(update))"]
         case .tell(.state(let id, let state, let reason)):
             return ["\(id) is \(state.rawValue)" + (reason.map { " (\($0.code))" } ?? "")]

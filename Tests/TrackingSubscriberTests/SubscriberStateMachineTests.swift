@@ -309,6 +309,29 @@ import TrackingCore
         #expect(talk.hear("van/trip", "") == [])
     }
 
+    @Test func aPositionThatIsClearedIsToldOnceAndWhatIsNewerIsNews() throws {
+        var talk = try SubscriberConversation.online()
+        #expect(talk.hear("van", "") == [], "none was told")
+        _ = try talk.update(3, skipped: [2])
+        #expect(talk.hear("van", "") == ["van location cleared"])
+        #expect(talk.hear("van", "") == [])
+        #expect(try talk.update(3) == [], "what was seen does not come back")
+        #expect(try talk.update(4) == ["van at 4"])
+        #expect(talk.hear("van", "") == ["van location cleared"])
+    }
+
+    @Test func whoWatchesAllIsToldOfAClearedOneThatMadeRoom() throws {
+        var talk = try SubscriberConversation { $0.watchesAll = true }
+        _ = talk.connect(0)
+        _ = talk.granted()
+        _ = try talk.update(1)
+        _ = talk.happened(.unwatch(try TrackableID("van")))
+        #expect(talk.hear("van", "") == ["van location cleared"])
+        var named = try SubscriberConversation.online()
+        _ = talk.happened(.unwatch(try TrackableID("van")))
+        #expect(named.hear("bus", "") == [])
+    }
+
     @Test func anEventIsToldOnceWhoeverItIsFrom() throws {
         var talk = try SubscriberConversation.online()
         #expect(talk.event(4) == ["van event LOW_BATTERY #4"])

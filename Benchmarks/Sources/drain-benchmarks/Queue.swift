@@ -47,7 +47,7 @@ func makeBatches(_ count: Int) -> [[UInt8]] {
         let first = UInt64(index * batchSize + 1)
         var batch = HistoryBatch(
             id: UUIDText.random(using: &random), stream: stream, oldest: first,
-            records: (first..<(first + UInt64(batchSize))).map { makeRecord($0) })
+            records: SpoolRecords((first..<(first + UInt64(batchSize))).map { makeRecord($0) }))
         batch.remaining = 1_000_000 - (index + 1) * batchSize
         return HistoryCodec.encode(batch)
     }

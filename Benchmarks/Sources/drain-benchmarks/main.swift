@@ -1,7 +1,8 @@
 // The recording lane: how fast a queue drains through a broker, beside C that sends the same batches one in flight; what that
 // costs in memory, measured in a program of its own; what a point costs on the wire; and what the drain does to live updates.
 //
-// `drain-benchmarks`, or `drain-benchmarks drain FILE PORT` for that program.
+// `drain-benchmarks`, or `drain-benchmarks drain FILE PORT` for that program. To look at it with a profiler: `drain-benchmarks fill
+// FILE` makes such a log, `drain-benchmarks reference PORT` is the C alone.
 
 import BenchmarkSupport
 import Glibc
@@ -53,6 +54,12 @@ func run() async throws -> Bool {
 
 if CommandLine.arguments.count == 4, CommandLine.arguments[1] == "drain", let port = Int(CommandLine.arguments[3]) {
     try await drain(CommandLine.arguments[2], port: port)
+} else if CommandLine.arguments.count == 3, CommandLine.arguments[1] == "fill" {
+    try await fill(CommandLine.arguments[2], count: 1_000_000)
+} else if CommandLine.arguments.count == 3, CommandLine.arguments[1] == "reference",
+    let port = Int(CommandLine.arguments[2])
+{
+    print(try referenceDrain(count: 1_000_000, port: port))
 } else if try await !run() {
     exit(1)
 }

@@ -1,7 +1,9 @@
 // The recorder: durable points a second, through a real broker, into SQLite and PostgreSQL, with the broker and the load on the
 // same machine.
 //
-// `recorder-benchmarks PROGRAM`, where PROGRAM is a release build of `godwit`, whose memory is measured. Beside each row of the broker is what the store takes alone, of messages that are in memory already.
+// `recorder-benchmarks PROGRAM`, where PROGRAM is a release build of `godwit`, whose memory is measured; `recorder-benchmarks memory`
+// only for what PostgreSQL takes of messages that are in memory already, which is beside each row of the broker as well;
+// `recorder-benchmarks growth` for what a point costs in PostgreSQL up to 10,000,000 (some 4 GB, some minutes).
 
 import BenchmarkSupport
 import Glibc
@@ -11,7 +13,7 @@ import TrackingRecorder
 import TrackingStore
 
 guard CommandLine.arguments.count == 2 else {
-    print("usage: recorder-benchmarks PROGRAM")
+    print("usage: recorder-benchmarks PROGRAM | memory | growth")
     exit(64)
 }
 let trackables = 2_000
@@ -46,7 +48,8 @@ func batchMessages() throws -> [OutgoingMessage] {
                 payload: LocationCodec.encodeFeature(try point(seq, of: id), inheriting: stream))
         }
         let batch = HistoryBatch(
-            id: "b\(index)", stream: stream, oldest: 1, gone: [], records: records, remaining: 0, end: nil)
+            id: "b\(index)", stream: stream, oldest: 1, gone: [], records: SpoolRecords(records), remaining: 0, end: nil
+        )
         return OutgoingMessage(
             topic: TopicRoot.standard.path(.history(id)), payload: HistoryCodec.encode(batch), isRetained: false)
     }
@@ -81,23 +84,34 @@ enum Place {
     }
 }
 
-/// Points a second that the store takes of messages in memory, decoding included, so many in a commit.
+/// Points a second that the store takes of messages in memory, decoding included, so many in a commit: from the second message of
+/// each trackable on, when all are known. As in a recorder, one batch is decoded while the one before is being stored.
 func alone(
     _ messages: [OutgoingMessage], points: Int, together: Int, in place: Place = .file
 ) async throws -> Double {
     try await place.withStore { store in
+        let first = messages.prefix(trackables)
+        _ = try await store.store(decode(first))
+        let rest = messages[first.count...]
         let begin = secondsNow()
-        for first in stride(from: 0, to: messages.count, by: together) {
-            var batch = RecordingBatch()
-            for message in messages[first..<min(first + together, messages.count)] {
-                let incoming = IncomingMessage(
-                    topic: message.topic, payload: message.payload[...], isRetained: false)
-                batch.received(incoming, root: .standard, at: UnixTime(start.seconds + 1e6))
-            }
-            _ = try await store.store(batch)
+        var decoded = decode(rest.prefix(together))
+        for next in stride(from: rest.startIndex + together, through: rest.endIndex + together - 1, by: together) {
+            let batch = decoded
+            async let stored = store.store(batch)
+            decoded = decode(rest[min(next, rest.endIndex)..<min(next + together, rest.endIndex)])
+            _ = try await stored
         }
-        return Double(points) / (secondsNow() - begin)
+        return Double(points) * Double(rest.count) / Double(messages.count) / (secondsNow() - begin)
     }
+}
+
+func decode(_ messages: ArraySlice<OutgoingMessage>) -> RecordingBatch {
+    var batch = RecordingBatch()
+    for message in messages {
+        let incoming = IncomingMessage(topic: message.topic, payload: message.payload[...], isRetained: false)
+        batch.received(incoming, root: .standard, at: UnixTime(start.seconds + 1e6))
+    }
+    return batch
 }
 
 /// Points a second from the first publish until the last is durable.
@@ -169,6 +183,23 @@ func publish(_ messages: [OutgoingMessage], as name: String, to endpoint: MQTTEn
 
 var report = Report()
 let live = try liveMessages()
+if CommandLine.arguments[1] == "memory" {
+    let postgres = try PrivatePostgres()
+    compare(try await memoryRates(in: postgres))
+    try postgres.end()
+    exit(report.isMet ? 0 : 1)
+}
+if CommandLine.arguments[1] == "growth" {
+    let postgres = try PrivatePostgres()
+    let costs = try await growth(in: postgres)
+    for (index, cost) in costs.enumerated() {
+        report.measure("PostgreSQL: a point at \(index + 1),000,000 stored", cost, "µs")
+    }
+    report.compare(
+        "PostgreSQL: a point at 10,000,000; at 1,000,000", reference: costs[0], measured: costs[9], "µs", .atMost(1.5))
+    try postgres.end()
+    exit(report.isMet ? 0 : 1)
+}
 let batches = try batchMessages()
 let liveAlone = try await alone(live, points: livePoints, together: 500)
 for window in [20, 100, 500, 1000] {
@@ -188,11 +219,9 @@ report.measure("the same", rate, "points/s", .atLeast(60_000))
 
 let postgres = try PrivatePostgres()
 let server = Place.server(postgres)
-let copied = try await copyAlone(livePoints, together: 500, in: postgres)
-let serverAlone = try await alone(live, points: livePoints, together: 500, in: server)
-report.compare(
-    "PostgreSQL: a point a message, 500 a commit, from memory; bare COPY", reference: copied, measured: serverAlone,
-    "points/s", .atLeast(0.5))
+let rates = try await memoryRates(in: postgres)
+compare(rates)
+let serverAlone = rates[0].measured
 let serverRate = try await recorded(live, points: livePoints, window: 500, in: server)
 report.compare(
     "PostgreSQL: a point a message, receive maximum 500; the store alone", reference: serverAlone, measured: serverRate,
@@ -206,6 +235,53 @@ report.measure(
     "memory of a recorder that finds \(livePoints) messages waiting",
     try await memory(of: CommandLine.arguments[1], takingIn: live), "MB", .atMost(120))
 if !report.isMet { exit(1) }
+
+/// Points a second that bare `COPY` reaches, and those that the store takes of messages in memory, with as many a commit.
+func memoryRates(
+    in postgres: PrivatePostgres
+) async throws -> [(together: Int, reference: Double, measured: Double)] {
+    var all: [(together: Int, reference: Double, measured: Double)] = []
+    for together in [500, 5000] {
+        let rates = try await alternate(
+            rounds: 3, { try await copyAlone(livePoints, together: together, in: postgres) },
+            { try await alone(live, points: livePoints, together: together, in: .server(postgres)) })
+        all.append((together, rates.reference.median, rates.measured.median))
+    }
+    return all
+}
+
+@MainActor func compare(_ rates: [(together: Int, reference: Double, measured: Double)]) {
+    for (together, reference, measured) in rates {
+        report.compare(
+            "PostgreSQL: a point a message, \(together) a commit, from memory; bare COPY, \(together) a commit",
+            reference: reference, measured: measured, "points/s", .atLeast(0.5))
+    }
+}
+
+/// Microseconds that a point takes in PostgreSQL, from the vehicles in turn, 5,000 a commit: the last 100,000 of each million up to ten.
+func growth(in postgres: PrivatePostgres) async throws -> [Double] {
+    let ids = try (0..<trackables).map { try TrackableID("van-\($0)") }
+    return try await Place.server(postgres).withStore { store in
+        var costs: [Double] = []
+        for million in 0..<10 {
+            var spent = 0.0
+            for first in stride(from: million * 1_000_000, to: (million + 1) * 1_000_000, by: 5000) {
+                var batch = RecordingBatch()
+                for number in first..<(first + 5000) {
+                    let id = ids[number % trackables]
+                    var recording = Recording(of: id, at: UnixTime(start.seconds + 1e6))
+                    recording.points = [try point(UInt64(number / trackables + 1), of: id)]
+                    batch.recordings.append(recording)
+                }
+                let begin = secondsNow()
+                _ = try await store.store(batch)
+                if first % 1_000_000 >= 900_000 { spent += secondsNow() - begin }
+            }
+            costs.append(spent / 100_000 * 1e6)
+        }
+        return costs
+    }
+}
 
 /// Points a second that `psql` copies into the same table, so many in a commit, and nothing else.
 func copyAlone(_ count: Int, together: Int, in server: PrivatePostgres) async throws -> Double {

@@ -115,7 +115,7 @@ func drain(_ path: String) async throws {
         var rest = stream.stored
         while !rest.isEmpty {
             let reading = try await log.read(stream.id, rest.prefix(200), maximumCount: 200, maximumBytes: 112_000)
-            let seqs = SeqSet(reading.records.map { $0.seq...$0.seq })
+            let seqs = reading.records.seqs
             try await log.remove(seqs, of: stream.id)
             rest.subtract(seqs)
             count += seqs.count

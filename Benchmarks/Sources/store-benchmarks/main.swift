@@ -1,7 +1,8 @@
 // The history in SQLite: durable points a second beside bare GRDB with direct binding, the same table and the same rows in the same
 // run; what reading costs; and how the cost of a point grows.
 //
-// `store-benchmarks`, or `store-benchmarks growth` for the table up to 10,000,000 points (some 2 GB, some minutes).
+// `store-benchmarks [PROGRAM]`, where PROGRAM is a release build of `godwit`, whose `history` is measured as well; or
+// `store-benchmarks growth` for the table up to 10,000,000 points (some 2 GB, some minutes).
 
 import BenchmarkSupport
 import Foundation
@@ -55,7 +56,7 @@ func withFolder<Value>(_ body: (String) async throws -> Value) async throws -> V
 }
 
 /// Points a second by GRDB alone, into the table of the store.
-func bareInserts(_ count: Int) async throws -> Double {
+func bareInserts(_ count: Int, together: Int) async throws -> Double {
     try await withFolder { folder in
         try await SQLiteHistoryStore(path: folder + "/pattern").close()
         let table = try await DatabaseQueue(path: folder + "/pattern").read {
@@ -147,7 +148,35 @@ func measureYear(_ report: inout Report) async throws {
         let peak = KernelFiles.kibibytes("VmHWM", in: "/proc/self/status") / 1024
         report.measure("resident at most, up to here", peak, "MB")
         try await opened.close()
+        if let program = CommandLine.arguments.dropFirst().first {
+            try measureCommand(program, file: folder + "/history", day: day, &report)
+        }
     }
+}
+
+/// What `godwit history` takes, from its start on.
+func measureCommand(_ program: String, file: String, day: TimeSpan, _ report: inout Report) throws {
+    func printed(_ times: TimeSpan) throws -> Printed {
+        let arguments = [
+            "history", fleet[0].rawValue, "--store", "sqlite:\(file)", "--format", "geojson", "--from",
+            stamp(times.from), "--to", stamp(times.to),
+        ]
+        return try Printed(by: program, arguments, through: file + ".pipe")
+    }
+    let starts = try (0..<11).map { _ in try Printed(by: program, ["--help"], through: file + ".pipe").firstByte }
+    let days = try (0..<11).map { _ in try printed(day).firstByte }
+    report.measure("`godwit --help`: first byte, from its start", starts.median * 1000, "ms")
+    report.measure("`godwit history` of a day of 3,000,000: first byte, from its start", days.median * 1000, "ms")
+    report.measure("the same, above `--help`", (days.median - starts.median) * 1000, "ms", .atMost(20))
+    let all = try printed(TimeSpan(from: UnixTime(start), to: UnixTime(start + 100_000)))
+    guard all.bytes > 10_000_000 else { throw BenchmarkError("\(all.bytes) bytes are not 100,000 points") }
+    report.measure("`godwit history` of 100,000 points as GeoJSON", all.seconds, "s", .below(1))
+    report.measure("the same: resident at most", all.peak, "MB", .below(50))
+}
+
+/// RFC 3339, in UTC.
+func stamp(_ time: UnixTime?) -> String {
+    ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: time?.seconds ?? 0))
 }
 
 func measureLast(_ report: inout Report) async throws {
@@ -203,12 +232,15 @@ func run() async throws -> Bool {
         return report.isMet
     }
     let count = 200_000
-    let batches = makeBatches(0..<count)
-    let rates = try await alternate(rounds: 3, { try await bareInserts(count) }, { try await stores(batches) })
-    report.compare(
-        "one point a message, 1,250 a commit; bare GRDB", reference: rates.reference.median,
-        measured: rates.measured.median, "points/s", .atLeast(0.5))
-    report.measure("the same", rates.measured.median, "points/s", .atLeast(25_000))
+    for together in [500, together] {
+        let batches = makeBatches(0..<count, together: together)
+        let rates = try await alternate(
+            rounds: 3, { try await bareInserts(count, together: together) }, { try await stores(batches) })
+        report.compare(
+            "one point a message, \(together) a commit; bare GRDB, \(together) a commit",
+            reference: rates.reference.median, measured: rates.measured.median, "points/s", .atLeast(0.5))
+        report.measure("the same", rates.measured.median, "points/s", .atLeast(25_000))
+    }
     try await measureLast(&report)
     try await measureYear(&report)
     return report.isMet

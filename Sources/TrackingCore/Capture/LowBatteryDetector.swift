@@ -20,6 +20,9 @@ public struct LowBatteryDetector: Hashable, Sendable {
         self.threshold = threshold
     }
 
+    /// A charge in percent as events tell it: to a tenth, without what a fraction of 1 leaves behind.
+    public static func told(_ percent: Double) -> Double { (percent * 10).rounded() / 10 }
+
     /// The battery was read: 0…100 percent; anything else, and `nil`, is unknown and changes nothing.
     ///
     /// - Returns: Whether it crossed the threshold just now.

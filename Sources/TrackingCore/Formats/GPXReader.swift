@@ -1,6 +1,6 @@
 /// Reads the track points of GPX 1.0 and 1.1, piece by piece.
 ///
-/// Waypoints and route points are places, not fixes, and are passed over. A track point without a time, or with a place that
+/// Waypoints and route points are places, not fixes, and are passed over; a file of nothing else says so. A track point without a time, or with a place that
 /// is none, is refused and said. Speed and course are read where GPX 1.0 has them and from Garmin's extension, `hdop` becomes an
 /// accuracy (see ``Confidence``), `ele` plus `geoidheight` the altitude; GPX leaves open what `ele` without
 /// `geoidheight` is measured from, and it is taken as it stands.
@@ -11,6 +11,8 @@ package struct GPXReader: RecordingDecoder {
     /// The text of the element that is being read, while it may matter.
     private var text: String?
     private var count = 0
+    /// How many waypoints and route points were passed over.
+    private var places = 0
     /// How many elements are open.
     private var depth = 0
     /// How many were open when the outermost `extensions` began; `nil` outside of one.
@@ -76,7 +78,12 @@ package struct GPXReader: RecordingDecoder {
             self.failure = TrackingError(.inputUnreadable, "is not GPX: it has no gpx element")
             return []
         }
-        return self.scanner.isComplete ? [] : [.badInput("the GPX breaks off after track point \(self.count)")]
+        guard self.scanner.isComplete else { return [.badInput("the GPX breaks off after track point \(self.count)")] }
+        guard self.count == 0, self.places > 0 else { return [] }
+        return [
+            .badInput(
+                "the GPX has \(self.places) waypoints or route points, which nobody passed at a time, and no track")
+        ]
     }
 
     private mutating func takePending() -> [SourceEvent] {
@@ -105,6 +112,7 @@ package struct GPXReader: RecordingDecoder {
             self.count += 1
             self.point = Point(depth: self.depth, coordinate: Self.coordinate(attributes))
         }
+        if name == "wpt" || name == "rtept", self.extensionsDepth == nil { self.places += 1 }
         self.text = self.point == nil ? nil : ""
     }
 

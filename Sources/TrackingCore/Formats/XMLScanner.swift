@@ -1,7 +1,7 @@
 /// Reads XML as it comes, piece by piece, within bounded memory: enough of it for GPX, in which only elements, attributes and
 /// short texts matter.
 ///
-/// Comments, CDATA sections, processing instructions and the document type are passed over; entities other than the five of
+/// Comments, processing instructions and the document type are passed over, and so is a CDATA section above the limit; entities other than the five of
 /// XML and character references are left as they stand, so nothing is ever fetched or expanded. Any encoding that
 /// continues ASCII will do, since what is read of GPX is ASCII.
 struct XMLScanner: Sendable {
@@ -77,6 +77,7 @@ struct XMLScanner: Sendable {
 
     /// A step over markup; its event where it has one. `nil` when more bytes are needed.
     private mutating func markup() throws(Malformed) -> (event: Event?, Void)? {
+        if let step = self.characterData() { return step.event.map { ($0, ()) } }
         if let isLong = self.startsSkipped() {
             if !isLong { return nil }
             return (nil, ())
@@ -87,6 +88,21 @@ struct XMLScanner: Sendable {
             tag.first == UInt8(ascii: "/") ? try self.close(tag.dropFirst()) : try self.open(tag)
         self.advance(to: end + 1)
         return (event, ())
+    }
+
+    /// A CDATA section of an element: text as it stands; its event is `nil` when more bytes are needed. `nil` where there is none
+    /// that is short enough.
+    private mutating func characterData() -> (event: Event?, Void)? {
+        let start = Array("<![CDATA[".utf8)
+        guard !self.open.isEmpty, self.buffer[self.position...].starts(with: start) else { return nil }
+        let first = self.position + start.count
+        guard let end = self.find(Array("]]>".utf8), from: first) else {
+            return self.buffer.count - first <= Self.limit ? (nil, ()) : nil
+        }
+        guard end - first <= Self.limit else { return nil }
+        let text = String(decoding: self.buffer[first..<end], as: UTF8.self)
+        self.advance(to: end + 3)
+        return (.text(text), ())
     }
 
     /// Begins to pass over a comment and the like: `true`; `nil` when it is a tag; `false` when that cannot be said yet.

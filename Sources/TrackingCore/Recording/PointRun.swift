@@ -57,6 +57,20 @@ public struct PointRun: Hashable, Sendable {
         return true
     }
 
+    /// The run in a box that is grown outward to the next 1/64 of a degree: it stays the same for most of the points that come.
+    public var widened: PointRun {
+        var run = self
+        run.south = (self.south * 64).rounded(.down) / 64
+        run.west = (self.west * 64).rounded(.down) / 64
+        run.north = (self.north * 64).rounded(.up) / 64
+        run.east = (self.east * 64).rounded(.up) / 64
+        return run
+    }
+
+    func hasBox(of other: PointRun) -> Bool {
+        self.south == other.south && self.west == other.west && self.north == other.north && self.east == other.east
+    }
+
     /// The runs of points in order of time.
     public static func runs(of points: some Sequence<(place: Coordinate, time: UnixTime)>) -> [PointRun] {
         var runs: [PointRun] = []

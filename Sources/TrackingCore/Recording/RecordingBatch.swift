@@ -87,7 +87,7 @@ public struct RecordingBatch: Hashable, Sendable {
         recording.declaration = StreamDeclaration(
             stream: batch.stream, oldest: batch.oldest, gone: batch.gone, end: batch.end)
         recording.points.reserveCapacity(batch.records.count)
-        for record in batch.records { try recording.take(record, of: batch.stream) }
+        for position in batch.records.indices { try recording.take(batch.records, at: position, of: batch.stream) }
         for record in decoded.refused {
             self.refused.append(
                 RefusedMessage(
@@ -99,20 +99,23 @@ public struct RecordingBatch: Hashable, Sendable {
 
 extension Recording {
     /// Takes a record of a batch: it is of the batch's stream, whatever it says itself.
-    fileprivate mutating func take(_ record: SpoolRecord, of stream: StreamID) throws(TrackingError) {
-        switch record.kind {
+    fileprivate mutating func take(
+        _ records: SpoolRecords, at position: Int, of stream: StreamID
+    ) throws(TrackingError) {
+        let payload = records.payload(at: position)
+        switch records.kind(at: position) {
         case .point:
-            var point = try LocationCodec.decodeFeature(record.payload)
+            var point = try LocationCodec.decodeFeature(payload)
             point.stream = stream
             self.points.append(point)
         case .trip:
-            var trip = try MessageCodec.decodeTrip(record.payload)
+            var trip = try MessageCodec.decodeTrip(payload)
             trip.stream = stream
-            self.trips.append(RecordedDocument(trip, json: record.payload))
+            self.trips.append(RecordedDocument(trip, json: Array(payload)))
         case .event:
-            var event = try MessageCodec.decodeEvent(record.payload)
+            var event = try MessageCodec.decodeEvent(payload)
             event.stream = stream
-            self.events.append(RecordedDocument(event, json: record.payload))
+            self.events.append(RecordedDocument(event, json: Array(payload)))
         }
     }
 }

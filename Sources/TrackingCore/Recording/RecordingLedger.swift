@@ -19,9 +19,23 @@ public struct RecordingLedger: Sendable {
         public var recent: [StreamID] = []
         /// The streams that are loaded; all of `recent` are.
         public var streams: [StreamID: Stream] = [:]
+        /// The stored points that its rows do not have yet; `nil` when they have all.
+        public internal(set) var tail: PointTail?
 
         /// Makes a trackable of which nothing is known.
         public init(number: Int64) { self.number = number }
+
+        /// A point is stored that its rows do not have yet: one after the last position, of the same stream. They come in the
+        /// order of their times.
+        public mutating func follow(_ name: PointName, at place: Coordinate) {
+            let seq = UInt64(clamping: name.seq)
+            guard let id = self.recent.last, self.streams[id]?.number == name.stream,
+                self.streams[id]?.coverage.store(seq) == true
+            else { return }
+            self.tail.extend(id, seq)
+            _ = self.run?.add(place, at: name.time)
+            self.last = name
+        }
 
         /// What is durable of it, once the transaction is.
         public var acknowledgement: Acknowledgement {
@@ -62,23 +76,28 @@ public struct RecordingLedger: Sendable {
     /// The trackables and their streams that have to be filled in before a batch is applied, each once.
     public func missing(for batch: RecordingBatch) -> [(trackable: TrackableID, streams: [StreamID])] {
         var missing: [TrackableID: Set<StreamID>] = [:]
-        func look(_ trackable: TrackableID, _ streams: some Sequence<StreamID?>) {
-            let known = self.trackables[trackable]
-            if known == nil, missing[trackable] == nil { missing[trackable] = [] }
-            var previous: StreamID?
-            for case .some(let stream) in streams where stream != previous {
-                previous = stream
-                if known?.streams[stream] == nil { missing[trackable, default: []].insert(stream) }
-            }
-        }
         for recording in batch.recordings {
-            look(recording.trackable, recording.points.lazy.map { $0.seq == nil ? nil : $0.stream })
-            look(recording.trackable, recording.trips.lazy.map(\.value.stream))
-            look(recording.trackable, recording.events.lazy.map(\.value.stream))
-            look(recording.trackable, [recording.declaration?.stream])
+            let known = self.trackables.index(forKey: recording.trackable)
+            if known == nil, missing[recording.trackable] == nil { missing[recording.trackable] = [] }
+            var previous: StreamID?
+            func look(_ stream: StreamID) {
+                guard stream != previous else { return }
+                previous = stream
+                if known.map({ self.trackables.values[$0].streams.index(forKey: stream) == nil }) ?? true {
+                    missing[recording.trackable, default: []].insert(stream)
+                }
+            }
+            for point in recording.points where point.seq != nil { if let stream = point.stream { look(stream) } }
+            for trip in recording.trips { look(trip.value.stream) }
+            for event in recording.events { look(event.value.stream) }
+            if let declaration = recording.declaration { look(declaration.stream) }
         }
         for refused in batch.refused {
-            if let trackable = refused.trackable { look(trackable, [refused.seq == nil ? nil : refused.stream]) }
+            guard let id = refused.trackable else { continue }
+            let known = self.trackables[id]
+            if known == nil, missing[id] == nil { missing[id] = [] }
+            guard refused.seq != nil, let stream = refused.stream, known?.streams[stream] == nil else { continue }
+            missing[id, default: []].insert(stream)
         }
         return missing.map { ($0.key, $0.value.sorted { $0.rawValue < $1.rawValue }) }
             .sorted { $0.trackable.rawValue < $1.trackable.rawValue }
@@ -99,23 +118,33 @@ public struct RecordingLedger: Sendable {
     }
 
     /// Decides what becomes of a batch, of which nothing is missing.
-    public mutating func apply(_ batch: RecordingBatch) -> RecordingChanges {
+    ///
+    /// - Parameter leavingTails: Whether the rows of trackables and streams may lack the last points, as ``PointTail`` says.
+    public mutating func apply(_ batch: RecordingBatch, leavingTails: Bool) -> RecordingChanges {
         var changes = RecordingChanges()
-        var touched: [TrackableID: [Int]] = [:]
-        for (index, recording) in batch.recordings.enumerated() {
-            touched[recording.trackable, default: []].append(index)
-        }
-        let order = touched.keys.map { ($0, self.trackables[$0]?.number ?? 0) }.sorted { $0.1 < $1.1 }
-        for (id, _) in order {
-            // Taken out while it changes, so that nothing of it is copied.
-            guard let trackable = self.trackables.removeValue(forKey: id) else {
+        changes.points.reserveCapacity(batch.recordings.count)
+        changes.acknowledgements.reserveCapacity(batch.recordings.count)
+        var order = batch.recordings.indices.map { index in
+            guard let place = self.trackables.index(forKey: batch.recordings[index].trackable) else {
                 preconditionFailure("what is missing is filled in before a batch is applied")
             }
-            var intake = TrackableIntake(id, trackable)
-            for index in touched[id] ?? [] { intake.take(batch.recordings[index], &changes) }
-            intake.finish(&changes)
+            return (number: self.trackables.values[place].number, index: index, place: place)
+        }
+        order.sort { ($0.number, $0.index) < ($1.number, $1.index) }
+        var rest = order[...]
+        while let first = rest.first {
+            let id = batch.recordings[first.index].trackable
+            // Taken out while it changes, so that nothing of it is copied.
+            var trackable = Trackable(number: first.number)
+            swap(&trackable, &self.trackables.values[first.place])
+            var intake = TrackableIntake(id, consume trackable)
+            while let next = rest.first, next.number == first.number {
+                intake.take(batch.recordings[next.index], &changes)
+                rest.removeFirst()
+            }
+            intake.finish(&changes, leavingTail: leavingTails)
             changes.acknowledgements[id] = intake.trackable.acknowledgement
-            self.trackables[id] = intake.trackable
+            self.trackables.values[first.place] = intake.trackable
         }
         for refused in batch.refused { self.refuse(refused, &changes) }
         changes.refused += batch.refused
@@ -127,8 +156,18 @@ public struct RecordingLedger: Sendable {
         guard let id = refused.trackable, let trackable = self.trackables.removeValue(forKey: id) else { return }
         var intake = TrackableIntake(id, trackable)
         if let stream = refused.stream, let seq = refused.seq { intake.refuse(seq, of: stream, &changes) }
-        intake.finish(&changes)
+        intake.finish(&changes, leavingTail: false)
         changes.acknowledgements[id] = intake.trackable.acknowledgement
         self.trackables[id] = intake.trackable
+    }
+
+    /// What brings the rows of a trackable up to its points: nothing where they have all, or it is not known.
+    public mutating func settle(_ id: TrackableID) -> RecordingChanges {
+        var changes = RecordingChanges()
+        guard let trackable = self.trackables.removeValue(forKey: id) else { return changes }
+        var intake = TrackableIntake(id, trackable)
+        intake.finish(&changes, leavingTail: false)
+        self.trackables[id] = intake.trackable
+        return changes
     }
 }

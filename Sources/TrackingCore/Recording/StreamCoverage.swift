@@ -82,6 +82,19 @@ public struct StreamCoverage: Hashable, Sendable {
         return true
     }
 
+    /// Whether `seq` is the one after the highest number of which anything is known, and that one is stored.
+    func isNext(_ seq: UInt64) -> Bool {
+        seq > 0 && self[.stored].last == seq - 1 && self.sets.allSatisfy { ($0.last ?? 0) < seq }
+    }
+
+    /// What was known before the highest numbers were stored.
+    func before(_ seqs: ClosedRange<UInt64>) -> StreamCoverage {
+        var coverage = self
+        coverage.sets[Mark.stored.rawValue].remove(seqs)
+        coverage.handledThrough = min(self.handledThrough, seqs.lowerBound - 1)
+        return coverage
+    }
+
     /// Numbers were declared missing; what counts more stays.
     public mutating func declare(_ seqs: ClosedRange<UInt64>, _ mark: Mark) {
         if let only = self.mark(of: seqs), only <= mark { return }

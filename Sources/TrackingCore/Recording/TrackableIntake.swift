@@ -5,8 +5,11 @@ struct TrackableIntake {
     private let last: PointName?
     private let run: PointRun?
     private let recent: [StreamID]
+    private let hadTail: Bool
     private var points: [PointRow] = []
     private var changed: Set<StreamID> = []
+    /// Whether nothing but the next points of the stream of the last position came.
+    private var isFollowing = true
 
     init(_ id: TrackableID, _ trackable: RecordingLedger.Trackable) {
         self.id = id
@@ -14,6 +17,7 @@ struct TrackableIntake {
         self.last = trackable.last
         self.run = trackable.run
         self.recent = trackable.recent
+        self.hadTail = trackable.tail != nil
     }
 
     mutating func take(_ recording: Recording, _ changes: inout RecordingChanges) {
@@ -45,7 +49,7 @@ struct TrackableIntake {
         var row = PointRow(trackable: self.trackable.number, location: point)
         row.hasClockFault = RecordedTime.isFault(point.time, receivedAt: receivedAt)
         if let stream = point.stream, let seq = point.seq {
-            guard let number = self.record(seq, of: stream, at: point.time, &changes) else { return }
+            guard let number = self.record(seq, of: stream, at: point.time, isPoint: true, &changes) else { return }
             row.stream = number
             row.seq = Int64(clamping: seq)
             if row.hasClockFault { changes.clockFaults[number, default: 0] += 1 }
@@ -59,13 +63,27 @@ struct TrackableIntake {
     ///
     /// - Returns: The key of its stream; `nil` when it is not to be stored.
     private mutating func record(
-        _ seq: UInt64, of stream: StreamID, at time: UnixTime, _ changes: inout RecordingChanges
+        _ seq: UInt64, of stream: StreamID, at time: UnixTime, isPoint: Bool = false, _ changes: inout RecordingChanges
     ) -> Int64? {
         if let before = self.trackable.erasedBefore, time < before {
             self.change(stream, &changes) { $0.declare(seq...seq, .erased) }
             return nil
         }
-        guard let number = self.trackable.streams[stream]?.number else { return nil }
+        guard let index = self.trackable.streams.index(forKey: stream) else { return nil }
+        let number = self.trackable.streams.values[index].number
+        if isPoint, self.trackable.tail.map({ $0.stream == stream }) ?? true,
+            self.trackable.streams.values[index].coverage.isNext(seq)
+        {
+            _ = self.trackable.streams.values[index].coverage.store(seq)
+            self.trackable.tail.extend(stream, seq)
+            self.note(stream)
+            return number
+        }
+        if self.trackable.streams.values[index].coverage[.stored].contains(seq) {
+            changes.duplicates[number, default: 0] += 1
+            self.note(stream)
+            return nil
+        }
         var isNew = false
         var isFull = false
         self.change(stream, &changes) { coverage in
@@ -84,6 +102,7 @@ struct TrackableIntake {
     private mutating func change(
         _ id: StreamID, _ changes: inout RecordingChanges, _ body: (inout StreamCoverage) -> Void
     ) {
+        if self.trackable.tail?.stream == id { self.endTail(&changes) }
         guard let index = self.trackable.streams.index(forKey: id) else { return }
         let number = self.trackable.streams.values[index].number
         if changes.coverage[number] == nil {
@@ -91,23 +110,54 @@ struct TrackableIntake {
         }
         self.changed.insert(id)
         body(&self.trackable.streams.values[index].coverage)
-        if self.trackable.recent.last != id {
-            self.trackable.recent.removeAll { $0 == id }
-            self.trackable.recent.append(id)
-            self.trackable.recent.removeFirst(max(0, self.trackable.recent.count - Acknowledgement.maximumStreams))
+        self.note(id)
+    }
+
+    /// Something came of a stream.
+    private mutating func note(_ id: StreamID) {
+        guard self.trackable.recent.last != id else { return }
+        self.trackable.recent.removeAll { $0 == id }
+        self.trackable.recent.append(id)
+        self.trackable.recent.removeFirst(max(0, self.trackable.recent.count - Acknowledgement.maximumStreams))
+    }
+
+    /// The numbers of the tail are to be written.
+    private mutating func endTail(_ changes: inout RecordingChanges) {
+        guard let tail = self.trackable.tail, let stream = self.trackable.streams[tail.stream] else { return }
+        self.trackable.tail = nil
+        self.changed.insert(tail.stream)
+        if changes.coverage[stream.number] == nil {
+            changes.coverage[stream.number] = CoverageChange(before: stream.coverage.before(tail.seqs))
         }
     }
 
     /// What has come of all that was taken.
-    mutating func finish(_ changes: inout RecordingChanges) {
+    ///
+    /// - Parameter leavingTail: Whether the rows may lack what ``PointTail`` says.
+    mutating func finish(_ changes: inout RecordingChanges, leavingTail: Bool) {
         self.place(&changes)
+        if leavingTail, self.isTailLeft { return }
+        self.endTail(&changes)
         for id in self.changed {
             guard let stream = self.trackable.streams[id] else { continue }
             changes.coverage[stream.number]?.after = stream.coverage
         }
         let isChanged =
             self.last != self.trackable.last || self.run != self.trackable.run || self.recent != self.trackable.recent
-        if isChanged { changes.trackables[self.trackable.number] = self.trackable }
+        if isChanged || self.hadTail { changes.trackables[self.trackable.number] = self.trackable }
+    }
+
+    /// Whether the rows can stay as they are: nothing came that the tail does not have.
+    private var isTailLeft: Bool {
+        self.isFollowing && self.changed.isEmpty && self.recent == self.trackable.recent
+            && (self.trackable.tail.map { $0.seqs.count <= PointTail.maximumCount } ?? true)
+            && self.isInKnownBox
+    }
+
+    /// Whether the box that the row has is that of the open run still.
+    private var isInKnownBox: Bool {
+        guard let known = self.run?.widened, let run = self.trackable.run?.widened else { return true }
+        return known.hasBox(of: run)
     }
 
     /// Sorts the new points by time, and enters them into the index by place and among the last positions.
@@ -116,13 +166,22 @@ struct TrackableIntake {
         if !isOrdered { self.points.sort { $0.location.time < $1.location.time } }
         for row in self.points {
             let (place, time) = (row.location.coordinate, row.location.time)
+            if self.isFollowing { self.isFollowing = self.follows(row) }
             if self.trackable.run?.add(place, at: time) != true {
                 if let full = self.trackable.run { changes.runs.append(RunRow(self.trackable.number, full)) }
                 self.trackable.run = PointRun(place, at: time)
+                self.isFollowing = false
             }
             if !row.hasClockFault, self.trackable.last.map({ $0 < row.name }) ?? true { self.trackable.last = row.name }
         }
         changes.points += self.points
         self.points = []
+    }
+
+    /// Whether a point is the one after the last position, which the open run ends with.
+    private func follows(_ row: PointRow) -> Bool {
+        guard let last = self.trackable.last, !row.hasClockFault, row.stream != 0 else { return false }
+        return row.stream == last.stream && row.seq == last.seq &+ 1 && row.location.time > last.time
+            && self.trackable.run?.last == last.time
     }
 }

@@ -42,7 +42,7 @@ public struct RuleBook: Sendable {
 
     private var rules: [Rule]
     private var states: [TrackableID: [String: RuleState]] = [:]
-    private var last: [TrackableID: Location] = [:]
+    private var known: [TrackableID: Known] = [:]
     private var changed: Set<TrackableID> = []
     private var deadlines = MinHeap<Deadline>()
     /// What has a place in ``deadlines``: one that moves away is looked at again when the former one comes.
@@ -71,14 +71,24 @@ public struct RuleBook: Sendable {
         static func < (left: Self, right: Self) -> Bool { left.time < right.time }
     }
 
+    /// What new rules begin with.
+    private struct Known {
+        /// The newest position that is believed, however old it was when it came.
+        var last: Location?
+        /// Whether any position came.
+        var isLocated = false
+        /// As its publisher said last.
+        var isNear: Bool?
+    }
+
     /// Since when nobody listens; `nil` while somebody does.
     private var deafSince: UnixTime?
 
     /// Starts with these rules, of which the later of two of one name counts, and with what was kept of them. Nobody was
     /// silent, and nobody was seen to stay, while nobody listened: that time counts from `now`.
     public init(_ rules: [Rule], kept: [Entry] = [], now: UnixTime) {
-        self.rules = []
-        self.replace(rules)
+        self.rules = Dictionary(rules.map { ($0.name, $0) }, uniquingKeysWith: { $1 }).values
+            .sorted { $0.name < $1.name }
         for entry in kept {
             guard let rule = self.rules.first(where: { $0.name == entry.rule }), rule.isFor(entry.trackable) else {
                 continue
@@ -89,11 +99,12 @@ public struct RuleBook: Sendable {
             self.states[entry.trackable, default: [:]][entry.rule] = state
             self.expect(rule, state, of: entry.trackable)
         }
+        self.begin(self.rules, now: now)
     }
 
     /// Other rules from now on. A rule that watches for something else begins anew, and so does one for a trackable that it
-    /// was not for meanwhile; all others go on.
-    public mutating func replace(_ rules: [Rule]) {
+    /// was not for meanwhile; all others go on. Who begins, begins with what is known: where something is now is no crossing.
+    public mutating func replace(_ rules: [Rule], now: UnixTime) {
         let former = Dictionary(self.rules.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
         let latter = Dictionary(rules.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
         for (id, states) in self.states {
@@ -110,6 +121,23 @@ public struct RuleBook: Sendable {
         for (id, states) in self.states {
             for rule in self.rules { states[rule.name].map { self.expect(rule, $0, of: id) } }
         }
+        self.begin(self.rules.filter { former[$0.name] != $0 }, now: now)
+    }
+
+    private mutating func begin(_ rules: [Rule], now: UnixTime) {
+        for rule in rules {
+            for id in rule.trackables ?? Set(self.known.keys) { self.begin(rule, of: id, now: now) }
+        }
+    }
+
+    /// Lets a rule begin with what is known of a trackable, unless it did before.
+    private mutating func begin(_ rule: Rule, of id: TrackableID, now: UnixTime) {
+        guard self.states[id]?[rule.name] == nil, rule.isFor(id) else { return }
+        let known = self.known[id] ?? Known()
+        let isExpected = known.isLocated || rule.trackables != nil
+        let state = RuleState(
+            beginning: rule.condition, at: known.last, isNear: known.isNear, isExpected: isExpected, now: now)
+        self.keep(state, rule, of: id)
     }
 
     /// When `timerFired` is to be called; `nil` when never.
@@ -144,24 +172,44 @@ public struct RuleBook: Sendable {
 
     /// Something came of a trackable, however late: it is not silent.
     public mutating func heard(_ id: TrackableID, now: UnixTime) {
+        self.known[id, default: Known()].isLocated = true
         _ = self.examine(id, at: now) { state, rule in
             if case .silent = rule.condition { state.heard(at: now) }
             return false
         }
     }
 
-    /// A position was heard of.
+    /// A position was heard of. One that is newer than what was known, and late, tells nothing: it is what rules begin with that
+    /// knew nothing before.
     public mutating func moved(_ id: TrackableID, _ fix: Location, now: UnixTime) -> [Finding] {
-        guard fix.source != .predicted, !self.isLate(fix, of: id, now: now) else { return [] }
-        self.last[id] = fix
+        guard fix.source != .predicted, fix.time <= now.advanced(by: Self.maximumHaste) else { return [] }
+        if let last = self.known[id]?.last, fix.time <= last.time { return [] }
+        self.known[id, default: Known()].last = fix
+        self.known[id]?.isLocated = true
+        guard fix.time >= now.advanced(by: .zero - Self.maximumLateness) else {
+            for rule in self.rules { self.begin(rule, of: id, now: now) }
+            return []
+        }
         return self.examine(id, at: fix.time) { state, rule in state.moved(rule.condition, fix, at: now) }
     }
 
-    /// A publisher said whether its trackable is near its destination.
-    public mutating func came(near isNear: Bool, _ id: TrackableID, now: UnixTime) -> [Finding] {
-        self.examine(id, at: now) { state, rule in
+    /// A publisher said whether its trackable is near its destination; `nil` where that is not known any more.
+    public mutating func came(near isNear: Bool?, _ id: TrackableID, now: UnixTime) -> [Finding] {
+        self.known[id, default: Known()].isNear = isNear
+        guard let isNear else { return [] }
+        return self.examine(id, at: now) { state, rule in
             rule.condition == .arrived && state.came(near: isNear, at: now)
         }
+    }
+
+    /// Where a trackable was is not to be known any more: every rule begins anew for it.
+    public mutating func forget(_ id: TrackableID, now: UnixTime) {
+        self.known[id]?.last = nil
+        self.known[id]?.isLocated = false
+        for name in (self.states.removeValue(forKey: id) ?? [:]).keys {
+            self.dropped.insert(Key(trackable: id, rule: name))
+        }
+        for rule in self.rules { self.begin(rule, of: id, now: now) }
     }
 
     /// The next deadline came.
@@ -187,12 +235,6 @@ public struct RuleBook: Sendable {
         return findings
     }
 
-    private func isLate(_ fix: Location, of id: TrackableID, now: UnixTime) -> Bool {
-        if let last = self.last[id], fix.time <= last.time { return true }
-        return fix.time < now.advanced(by: .zero - Self.maximumLateness)
-            || fix.time > now.advanced(by: Self.maximumHaste)
-    }
-
     private mutating func examine(
         _ id: TrackableID, at time: UnixTime, _ isToTell: (inout RuleState, Rule) -> Bool
     ) -> [Finding] {
@@ -201,12 +243,16 @@ public struct RuleBook: Sendable {
             let former = self.states[id]?[rule.name]
             var state = former ?? RuleState()
             if isToTell(&state, rule) { findings.append(self.finding(rule, of: id, at: time)) }
-            guard state != former, state != RuleState() else { continue }
-            self.states[id, default: [:]][rule.name] = state
-            self.changed.insert(id)
-            self.expect(rule, state, of: id)
+            if state != former { self.keep(state, rule, of: id) }
         }
         return findings
+    }
+
+    private mutating func keep(_ state: RuleState, _ rule: Rule, of id: TrackableID) {
+        guard state != RuleState() else { return }
+        self.states[id, default: [:]][rule.name] = state
+        self.changed.insert(id)
+        self.expect(rule, state, of: id)
     }
 
     private mutating func expect(_ rule: Rule, _ state: RuleState, of id: TrackableID) {
@@ -218,10 +264,10 @@ public struct RuleBook: Sendable {
     private func finding(_ rule: Rule, of id: TrackableID, at time: UnixTime) -> Finding {
         var detail = rule.condition.detail
         detail["rule"] = .text(rule.name)
-        let last = self.last[id]
+        let last = self.known[id]?.last
         if case .speed = rule.condition, let speed = last?.speed { detail["speed"] = .number(speed) }
         if case .lowBattery = rule.condition, let level = last?.batteryLevel {
-            detail["percent"] = .number(level * 100)
+            detail["percent"] = .number(LowBatteryDetector.told(level * 100))
         }
         return Finding(
             trackable: id, rule: rule.name, kind: rule.condition.kind, detail: detail, time: time, location: last)

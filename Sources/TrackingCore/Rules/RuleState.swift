@@ -20,6 +20,26 @@ public struct RuleState: Hashable, Sendable {
         self.isTold = isTold
     }
 
+    /// A rule begins: what is known tells nothing, and is what it goes on from. Who is too fast or low is told with the next
+    /// position.
+    ///
+    /// - Parameters:
+    ///   - last: The last position, where one is known.
+    ///   - isNear: Whether the trackable is near its destination, where that is known.
+    ///   - isExpected: Whether it can be silent: something came of it, or the rule names it.
+    init(beginning condition: Rule.Condition, at last: Location?, isNear: Bool?, isExpected: Bool, now: UnixTime) {
+        switch condition {
+        case .enter(let fence), .leave(let fence), .dwell(let fence, _):
+            _ = self.seen(last.flatMap { self.isInside(fence, $0) }, now)
+        case .silent:
+            if isExpected { self.heard(at: now) }
+        case .arrived:
+            _ = self.seen(isNear, now)
+        case .speed, .lowBattery:
+            break
+        }
+    }
+
     /// A fix that is newer than the last came at `now`.
     ///
     /// - Returns: Whether it is to be told now.
@@ -33,20 +53,19 @@ public struct RuleState: Hashable, Sendable {
             _ = self.seen(self.isInside(fence, fix), fix.time)
             return self.lasted(time, at: fix.time)
         case .silent:
-            self.heard(at: now)
+            // What the broker kept is no sign where it was heard before.
+            if self.since.map({ fix.time > $0 }) ?? true { self.heard(at: now) }
             return false
         case .speed(let limit):
             guard let speed = fix.speed else { return false }
             let isFast = self.holds == true ? speed > limit * Self.calmShare : speed > limit
-            return self.seen(isFast, fix.time) == true
+            return self.began(isFast, fix.time)
         case .lowBattery(let percent):
             guard let level = fix.batteryLevel else { return false }
             let charge = level * 100
             let isLow =
                 self.holds == true ? charge < min(100, percent + LowBatteryDetector.margin) : charge < percent
-            // Who is low when first seen is low: there is no other side that it could have crossed from.
-            let isFirst = self.holds == nil
-            return self.seen(isLow, fix.time) == true || (isFirst && isLow)
+            return self.began(isLow, fix.time)
         case .arrived:
             return false
         }
@@ -99,6 +118,13 @@ public struct RuleState: Hashable, Sendable {
         let isFirst = self.holds == nil
         self = RuleState(holds: holds, since: time, isTold: false)
         return isFirst ? nil : holds
+    }
+
+    /// - Returns: Whether it holds from now on. Who is too fast or low when first seen is: there is no other side that it could
+    ///   have crossed from.
+    private mutating func began(_ holds: Bool, _ time: UnixTime) -> Bool {
+        let isFirst = self.holds == nil
+        return self.seen(holds, time) == true || (isFirst && holds)
     }
 
     private mutating func lasted(_ time: Duration, at now: UnixTime) -> Bool {

@@ -9,7 +9,7 @@ public struct HistoryBatch: Hashable, Sendable {
     /// Ranges inside the stream, from `oldest` on, that the device no longer has; ascending.
     public var gone: [ClosedRange<UInt64>]
     /// The records, in order of `seq`.
-    public var records: [SpoolRecord]
+    public var records: SpoolRecords
     /// How many records wait behind this batch.
     public var remaining: Int
     /// No higher `seq` than this will come; `nil` while the stream goes on.
@@ -17,7 +17,7 @@ public struct HistoryBatch: Hashable, Sendable {
 
     /// Makes a batch.
     public init(
-        id: String, stream: StreamID, oldest: UInt64, gone: [ClosedRange<UInt64>] = [], records: [SpoolRecord] = [],
+        id: String, stream: StreamID, oldest: UInt64, gone: [ClosedRange<UInt64>] = [], records: SpoolRecords = [],
         remaining: Int = 0, end: UInt64? = nil
     ) {
         self.id = id

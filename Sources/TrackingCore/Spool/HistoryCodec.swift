@@ -2,22 +2,32 @@
 public enum HistoryCodec {
     /// Writes a batch; every record's own bytes go in as they are.
     public static func encode(_ batch: HistoryBatch) -> [UInt8] {
-        var writer = JSONWriter(capacity: 512 + batch.records.reduce(0) { $0 + $1.payload.count + 1 })
-        writer.raw("{")
-        writer.member("batch", batch.id)
-        writer.member("stream", batch.stream.rawValue)
-        writer.member("oldest", batch.oldest)
-        if !batch.gone.isEmpty { writer.member("gone", batch.gone) }
-        writer.member("points", batch.records.filter { $0.kind == .point })
-        let others: [(StaticString, SpoolRecord.Kind)] = [("trips", .trip), ("events", .event)]
-        for (name, kind) in others {
-            let records = batch.records.filter { $0.kind == kind }
-            if !records.isEmpty { writer.member(name, records) }
+        var head = JSONWriter(capacity: 512)
+        head.raw("{")
+        head.member("batch", batch.id)
+        head.member("stream", batch.stream.rawValue)
+        head.member("oldest", batch.oldest)
+        if !batch.gone.isEmpty { head.member("gone", batch.gone) }
+        head.name("points")
+        head.raw("[")
+        var tail = JSONWriter(capacity: 512)
+        tail.raw("]")
+        if batch.records.contains(.trip) { tail.member("trips", batch.records, .trip) }
+        if batch.records.contains(.event) { tail.member("events", batch.records, .event) }
+        tail.member("remaining", batch.remaining)
+        tail.member("end", batch.end)
+        tail.raw("}")
+        // Points are most of it: they are copied once.
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(head.count + batch.records.byteCount + batch.records.count + tail.count)
+        bytes += head.bytes
+        let start = bytes.count
+        batch.records.forEachPayload(of: .point) { payload in
+            if bytes.count > start { bytes.append(UInt8(ascii: ",")) }
+            bytes.append(contentsOf: payload)
         }
-        writer.member("remaining", batch.remaining)
-        writer.member("end", batch.end)
-        writer.raw("}")
-        return writer.bytes
+        bytes += tail.bytes
+        return bytes
     }
 
     /// Reads a batch: its records in order of `seq`, each with the bytes it came with.
@@ -40,11 +50,13 @@ public enum HistoryCodec {
         }
         var decoded = DecodedBatch(batch: batch, refused: [])
         let lists: [(StaticString, SpoolRecord.Kind)] = [("points", .point), ("trips", .trip), ("events", .event)]
+        var records: [SpoolRecord] = []
         for (name, kind) in lists {
             let elements = try message.optional(name) { json throws(Refusal) in try json.elements() } ?? []
-            for (index, bytes) in elements.enumerated() { decoded.take(bytes, kind, "\(name)[\(index)]") }
+            for (index, bytes) in elements.enumerated() { decoded.take(bytes, kind, "\(name)[\(index)]", &records) }
         }
-        decoded.batch.records.sort { $0.seq < $1.seq }
+        records.sort { $0.seq < $1.seq }
+        decoded.batch.records = SpoolRecords(records)
         return decoded
     }
 
@@ -91,9 +103,11 @@ public struct DecodedBatch: Hashable, Sendable {
         public var reason: TrackingError
     }
 
-    fileprivate mutating func take(_ bytes: [UInt8], _ kind: SpoolRecord.Kind, _ name: String) {
+    fileprivate mutating func take(
+        _ bytes: [UInt8], _ kind: SpoolRecord.Kind, _ name: String, _ records: inout [SpoolRecord]
+    ) {
         do throws(TrackingError) {
-            self.batch.records.append(try Self.record(bytes, kind))
+            records.append(try Self.record(bytes, kind))
         } catch {
             let reason = TrackingError(error.code, "\(name): \(error.message)")
             self.refused.append(RefusedRecord(seq: Self.seq(bytes, kind), payload: bytes, reason: reason))
@@ -138,12 +152,14 @@ extension JSONWriter {
         self.raw("]")
     }
 
-    fileprivate mutating func member(_ name: StaticString, _ records: [SpoolRecord]) {
+    fileprivate mutating func member(
+        _ name: StaticString, _ records: SpoolRecords, _ kind: SpoolRecord.Kind
+    ) {
         self.name(name)
         self.raw("[")
-        for record in records {
+        for position in records.indices where records.kind(at: position) == kind {
             self.separate()
-            record.payload.withUnsafeBufferPointer { self.raw($0) }
+            records.payload(at: position).withUnsafeBufferPointer { self.raw($0) }
         }
         self.raw("]")
     }

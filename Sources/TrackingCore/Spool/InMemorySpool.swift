@@ -70,6 +70,9 @@ public final class InMemorySpool: SpoolStorage {
     /// How often records were added.
     public var appends: Int { self.state.withLock { $0.appends } }
 
+    /// See ``SpoolStorage/executor``: none.
+    public var executor: (any TaskExecutor)? { nil }
+
     /// See ``SpoolStorage/open(now:)``.
     public func open(now: UnixTime) async throws(TrackingError) -> SpoolContents {
         try self.state.withLock { state throws(TrackingError) in

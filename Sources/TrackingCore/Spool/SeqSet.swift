@@ -105,6 +105,13 @@ public struct SeqSet: Hashable, Sendable {
         return part
     }
 
+    /// The numbers from `seq` on.
+    public func from(_ seq: UInt64) -> SeqSet {
+        var part = self
+        if seq > 0 { part.remove(0...(seq - 1)) }
+        return part
+    }
+
     /// The lowest numbers, at most `count` of them.
     public func prefix(_ count: Int) -> SeqSet {
         var part = SeqSet()

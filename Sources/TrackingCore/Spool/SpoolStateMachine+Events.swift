@@ -54,20 +54,20 @@ extension SpoolStateMachine {
 
     /// What ``Action/read(_:_:maximumBytes:)`` found; `missing` were damaged or are not there.
     public mutating func loaded(
-        _ records: [SpoolRecord], missing: SeqSet, now: MonotonicTime
+        _ records: SpoolRecords, missing: SeqSet, now: MonotonicTime
     ) -> [Action] {
-        guard case .asked(let stream) = self.reading, let place = self.place(of: stream) else { return [] }
-        self.reading = .loaded(stream, records)
+        guard self.isReading, let stream = self.ahead?.stream, let place = self.place(of: stream) else { return [] }
+        self.ahead?.loaded(records)
         self.streams[place].removed(missing)
         // Where nothing is in flight they are what goes now, even if some of what was asked for is missing.
-        if self.phase == .idle, self.attempt == nil { self.takeLoaded(of: stream, from: self.streams[place].ready) }
+        if self.phase == .idle, self.attempt == nil { self.takeLoaded(of: stream) }
         return self.progress(now: now)
     }
 
     /// What was to be read can not be read now.
     public mutating func readFailed(now: MonotonicTime) -> [Action] {
         guard self.isReading else { return [] }
-        self.reading = nil
+        self.ahead = nil
         // A batch that is in flight is answered all the same; what comes after it is asked for again.
         return self.phase == .idle ? self.wait(now: now) : []
     }
@@ -108,6 +108,7 @@ extension SpoolStateMachine {
     public mutating func closed(isOrderly: Bool = false, now: MonotonicTime) -> [Action] {
         guard self.isOpen else { return [] }
         self.isOpen = false
+        self.ahead?.forget()
         guard case .inFlight(let isProbe) = self.phase else { return [] }
         self.phase = .idle
         guard !isProbe, !isOrderly else { return [] }

@@ -32,37 +32,56 @@ extension SpoolStateMachine {
 
     /// Sends these, as far as they were read already; else asks for them.
     private mutating func begin(_ stream: StreamID, _ seqs: SeqSet) -> [Action] {
-        guard !self.isReading else { return [] }
-        self.takeLoaded(of: stream, from: seqs)
-        return self.attempt.map { self.publish($0) } ?? [self.ask(for: seqs, of: stream)]
+        // What is under way makes a batch full.
+        if self.isReading, self.ahead?.isFull(seqs.count, self.configuration.batchBytes) != true { return [] }
+        self.takeLoaded(of: stream)
+        if let attempt = self.attempt { return self.publish(attempt) }
+        return self.isReading ? [] : [self.ask(for: seqs, of: stream, maximumBytes: self.configuration.batchBytes)]
     }
 
-    private mutating func ask(for seqs: SeqSet, of stream: StreamID) -> Action {
-        self.reading = .asked(stream)
-        return .read(stream, seqs, maximumBytes: self.configuration.batchBytes)
+    private mutating func ask(for seqs: SeqSet, of stream: StreamID, maximumBytes: Int) -> Action {
+        if self.ahead?.stream != stream { self.ahead = ReadAhead(of: stream) }
+        self.ahead?.isAsked = true
+        return .read(stream, seqs, maximumBytes: maximumBytes)
     }
 
-    /// Makes the next batch of what was read, without what became safe meanwhile; none where that is not the beginning of
-    /// `seqs` any more.
-    mutating func takeLoaded(of stream: StreamID, from seqs: SeqSet) {
-        guard case .loaded(stream, let records) = self.reading else { return }
-        self.reading = nil
-        let wanted = records.filter { seqs.contains($0.seq) }
-        guard !wanted.isEmpty, seqs.prefix(wanted.count) == SeqSet(wanted.map { $0.seq...$0.seq }) else { return }
+    /// Makes the next batch of what was read, where that is still what comes next.
+    mutating func takeLoaded(of stream: StreamID) {
+        guard self.ahead?.stream == stream, self.ahead?.count ?? 0 > 0, let place = self.place(of: stream) else {
+            return
+        }
+        let records = self.ahead?.take(
+            from: self.streams[place].ready, self.limit.current, maximumBytes: self.configuration.batchBytes)
+        guard let records, !records.isEmpty else { return }
         self.isOneBatchUrgent = false
-        self.attempt = Attempt(id: UUIDText.random(using: &self.random), stream: stream, records: wanted)
+        self.attempt = Attempt(id: UUIDText.random(using: &self.random), stream: stream, records: records)
     }
 
-    /// While a batch is in flight the next one is read, where it would be a full one and go at once.
+    /// While a batch is in flight the next ones are read, several together, where they would be full ones and go at once.
     private mutating func readAhead(of attempt: Attempt) -> [Action] {
-        guard self.reading == nil, let place = self.place(of: attempt.stream) else { return [] }
+        guard !self.isReading, let place = self.place(of: attempt.stream) else { return [] }
+        let full = self.limit.current
+        let together = max(1, self.batchesAhead / 2)
+        let enough = self.batchesAhead - together + 1
+        if self.ahead?.stream == attempt.stream,
+            self.ahead?.isFull(enough * full, enough * self.configuration.batchBytes) == true
+        {
+            return []
+        }
         let stream = self.streams[place]
         var rest = stream.ready
-        rest.subtract(attempt.seqs)
-        guard let first = rest.first, rest.count >= self.limit.current,
+        // An answer that was read for another stream is of no use any more.
+        let read = self.ahead?.stream == attempt.stream ? self.ahead?.last : nil
+        rest.remove(0...max(attempt.seqs.last ?? 0, read ?? 0))
+        guard let first = rest.first, rest.count >= full,
             rest.count >= self.configuration.batchSize || stream.isEnded || first <= stream.urgentThrough
         else { return [] }
-        return [self.ask(for: rest.prefix(self.limit.current), of: attempt.stream)]
+        let batches = min(together, rest.count / full)
+        return [
+            self.ask(
+                for: rest.prefix(batches * full), of: attempt.stream,
+                maximumBytes: batches * self.configuration.batchBytes)
+        ]
     }
 
     private func isDue(_ ready: SeqSet, of stream: SpoolStream, now: MonotonicTime) -> Bool {
@@ -76,27 +95,29 @@ extension SpoolStateMachine {
 
     private mutating func publish(_ attempt: Attempt) -> [Action] {
         self.phase = .inFlight(isProbe: false)
-        let batch = self.batch(attempt.id, attempt.stream, attempt.records)
+        let batch = self.batch(attempt.id, attempt.stream, attempt.records, attempt.seqs)
         return [.publish(batch)] + self.readAhead(of: attempt)
     }
 
     private mutating func probe() -> Action {
         self.phase = .inFlight(isProbe: true)
         let stream = self.attempt?.stream ?? self.streams[self.streams.count - 1].id
-        return .publish(self.batch(UUIDText.random(using: &self.random), stream, []))
+        return .publish(self.batch(UUIDText.random(using: &self.random), stream, [], SeqSet()))
     }
 
     /// A batch with what is current about its stream: what was lost, what waits, whether more will come.
-    private func batch(_ id: String, _ stream: StreamID, _ records: [SpoolRecord]) -> HistoryBatch {
+    private func batch(
+        _ id: String, _ stream: StreamID, _ records: SpoolRecords, _ seqs: SeqSet
+    ) -> HistoryBatch {
         var batch = HistoryBatch(id: id, stream: stream, oldest: 1, records: records)
         guard let place = self.place(of: stream) else { return batch }
         let state = self.streams[place]
         // A record that was let go while its batch waited is in the batch all the same.
-        batch.oldest = min(state.oldest, records.first?.seq ?? .max)
-        let reach = records.last?.seq ?? state.last
+        batch.oldest = min(state.oldest, seqs.first ?? .max)
+        let reach = seqs.last ?? state.last
         if batch.oldest <= reach {
             var there = state.stored
-            there.formUnion(SeqSet(records.map { $0.seq...$0.seq }))
+            there.formUnion(seqs)
             batch.gone = there.gaps(in: batch.oldest...reach, limit: Self.maximumGoneRanges)
         }
         batch.remaining = max(0, state.pending.count - records.count)
@@ -160,14 +181,12 @@ extension SpoolStateMachine {
         return self.wait(now: now)
     }
 
-    /// MQTT 5, 2.4: "Implementation specific error", "Payload format invalid".
+    /// MQTT 5, 2.4: "Implementation specific error".
     private static let implementationError: UInt8 = 0x83
-    private static let payloadFormatInvalid: UInt8 = 0x99
 
     /// Whether it may be what a record says that is refused: by the broker's rules, or by one that looks into payloads.
     private static func mayBeContent(_ refusal: TrackingError) -> Bool {
-        refusal.code == .notAuthorized || refusal.reasonCode == Self.payloadFormatInvalid
-            || refusal.reasonCode == Self.implementationError
+        refusal.code == .notAuthorized || refusal.isContentRefusal
     }
 
     /// Told once, until a batch is taken.
@@ -180,7 +199,7 @@ extension SpoolStateMachine {
     /// Half of it is tried by itself, down to the one record that is refused.
     mutating func refusedForGood(_ attempt: Attempt, _ refusal: TrackingError, now: MonotonicTime) -> [Action] {
         self.attempt = nil
-        guard attempt.records.count == 1, let seq = attempt.records.first?.seq else {
+        guard attempt.records.count == 1, let seq = attempt.seqs.first else {
             self.limit.refused(to: max(1, attempt.records.count / 2))
             if let place = self.place(of: attempt.stream) { self.streams[place].hurry(through: attempt.seqs.last ?? 0) }
             return []
@@ -205,7 +224,7 @@ extension SpoolStateMachine {
 
     private mutating func forgetDone() -> [Action] {
         let done = self.streams.filter { stream in
-            stream.isDone && self.attempt?.stream != stream.id && self.reading != .asked(stream.id)
+            stream.isDone && self.attempt?.stream != stream.id && !(self.isReading && self.ahead?.stream == stream.id)
         }
         guard !done.isEmpty else { return [] }
         let names = Set(done.map(\.id))

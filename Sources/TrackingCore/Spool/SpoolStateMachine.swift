@@ -50,22 +50,21 @@ public struct SpoolStateMachine: Sendable {
         case waiting(until: MonotonicTime)
     }
 
-    /// The records of the next batch: they are read while the one before is in flight.
-    enum Reading: Hashable, Sendable {
-        /// Asked for. Can transition to: `loaded`, none.
-        case asked(StreamID)
-        /// As they were when they were read. Can transition to: none.
-        case loaded(StreamID, [SpoolRecord])
-    }
-
     /// A batch as it was first sent.
     struct Attempt: Hashable, Sendable {
         var id: String
         var stream: StreamID
-        var records: [SpoolRecord]
+        var records: SpoolRecords
+        let seqs: SeqSet
         /// How often the connection ended on it, running.
         var disconnections = 0
-        var seqs: SeqSet { SeqSet(self.records.map { $0.seq...$0.seq }) }
+
+        init(id: String, stream: StreamID, records: SpoolRecords) {
+            self.id = id
+            self.stream = stream
+            self.records = records
+            self.seqs = records.seqs
+        }
     }
 
     /// A batch that ends the connection so often, running, is taken for refused (`protocol.md`, "A refusal may look like success").
@@ -74,11 +73,15 @@ public struct SpoolStateMachine: Sendable {
     static let maximumGoneRanges = 200
 
     var configuration: Configuration
+    /// How many batches are read while others are in flight, ≥ 1, half of them together: to hand them over takes as long for many
+    /// as for one. Each takes memory.
+    public var batchesAhead = 1
     var random: SplitMix64
     /// Oldest first; the last one is being written, unless it ended.
     var streams: [SpoolStream] = []
     var phase = Phase.idle
-    var reading: Reading?
+    /// What was read of the batches that come behind.
+    var ahead: ReadAhead?
     var attempt: Attempt?
     /// How many records the next batch may have.
     var limit: SendLimit
@@ -186,5 +189,5 @@ public struct SpoolStateMachine: Sendable {
     public var isDrained: Bool { self.queued == 0 && self.phase == .idle && !self.isReading }
 
     /// Whether records were asked for and did not come yet.
-    var isReading: Bool { if case .asked = self.reading { true } else { false } }
+    var isReading: Bool { self.ahead?.isAsked == true }
 }

@@ -3,6 +3,10 @@
 /// What is called comes into force in the order of the calls. An error concerns the one call: nothing of it was done, and
 /// the next is tried anew. Of ``SpoolStorage/remove(_:of:)`` alone, a power cut may undo the last calls.
 public protocol SpoolStorage: Sendable {
+    /// Where its work is done: a task that asks much of it asks from there without a change of threads. `nil` where it is done on the
+    /// thread that asks. Such a task must never block.
+    var executor: (any TaskExecutor)? { get }
+
     /// Opens the log, or begins one where there is none.
     ///
     /// A damaged log is set aside whole, and what can be read of it is taken over: ``SpoolContents/salvage``.
@@ -127,12 +131,12 @@ public struct SpoolEntry: Hashable, Sendable {
 /// What was read.
 public struct SpoolReading: Hashable, Sendable {
     /// The records that are whole.
-    public var records: [SpoolRecord]
+    public var records: SpoolRecords
     /// Those between them that are not there, or were damaged: they are not in the log any more.
     public var missing: SeqSet
 
     /// Makes a reading.
-    public init(records: [SpoolRecord] = [], missing: SeqSet = SeqSet()) {
+    public init(records: SpoolRecords = [], missing: SeqSet = SeqSet()) {
         self.records = records
         self.missing = missing
     }

@@ -22,7 +22,7 @@ public struct TripMode: Hashable, Sendable, CustomStringConvertible {
                 .invalidConfiguration,
                 "the mode of a trip has 1 to 64 bytes of UTF-8; this one has \(rawValue.utf8.count)")
         }
-        guard !rawValue.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+        guard !rawValue.hasControlCharacters else {
             throw TrackingError(
                 .invalidConfiguration, "the mode of a trip has no control characters; this one has one")
         }

@@ -197,7 +197,13 @@ struct JSONScanner {
 
     /// The value of the member ``key`` is not what it must be; `found` is what it is instead.
     mutating func mismatch(_ expected: String, found: StaticString) -> Refusal {
-        self.refuse("\(self.root.path(self.prefix.description + self.key.text)) must be \(expected); found \(found)")
+        self.refuse("\(self.root.path(self.member)) must be \(expected); found \(found)")
+    }
+
+    /// The member that is read, beneath ``root``: of one that ``prefix`` names as a whole, the member inside.
+    private var member: String {
+        let (prefix, key) = (self.prefix.description, self.key.text)
+        return prefix.isEmpty || key.isEmpty || prefix.hasSuffix(".") ? prefix + key : "\(prefix).\(key)"
     }
 
     /// The value that comes next is of the wrong kind, or not JSON.

@@ -8,6 +8,11 @@ public struct TrackableID: Hashable, Sendable, CustomStringConvertible {
     /// The id as the user wrote it.
     public var description: String { self.rawValue }
 
+    /// Two are the same when their texts are: the topic level follows from the text.
+    public static func == (left: Self, right: Self) -> Bool { left.rawValue == right.rawValue }
+    /// See ``==(_:_:)``.
+    public func hash(into hasher: inout Hasher) { hasher.combine(self.rawValue) }
+
     /// Makes an id.
     ///
     /// - Throws: `invalidName` that says which rule is broken.
@@ -16,7 +21,7 @@ public struct TrackableID: Hashable, Sendable, CustomStringConvertible {
             throw TrackingError(
                 .invalidName, "a trackable id has 1 to 128 bytes of UTF-8; this one has \(rawValue.utf8.count)")
         }
-        guard !rawValue.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+        guard !rawValue.hasControlCharacters else {
             throw TrackingError(.invalidName, "a trackable id has no control characters; this one has one")
         }
         self.rawValue = rawValue
@@ -32,6 +37,7 @@ public struct TrackableID: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static func encode(_ id: String) -> String {
+        guard !id.utf8.allSatisfy(\.isTopicSafe) || id.utf8.first == UInt8(ascii: "_") else { return id }
         let digits = Array("0123456789ABCDEF".utf8)
         var level: [UInt8] = []
         for (index, byte) in id.utf8.enumerated() {
@@ -160,5 +166,12 @@ extension UInt8 {
         case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
         default: nil
         }
+    }
+}
+
+extension String {
+    /// Whether it has a character of the category Cc.
+    var hasControlCharacters: Bool {
+        self.unicodeScalars.contains { $0.value < 0x20 || (0x7F..<0xA0).contains($0.value) }
     }
 }

@@ -14,7 +14,7 @@ extension Location {
         members["alt"] = self.altitude.map { .number($0.rounded()) }
         members["vac"] = self.accuracyVertical.map { .number($0.rounded(.up)) }
         members["vel"] = self.speed.map { .number(($0 * 3.6).rounded()) }
-        members["cog"] = self.bearing.map { .number($0.rounded()) }
+        members["cog"] = self.bearing.map { .number($0.rounded().truncatingRemainder(dividingBy: 360)) }
         members["batt"] = self.batteryLevel.map { .number(($0 * 100).rounded()) }
         return .object(members)
     }

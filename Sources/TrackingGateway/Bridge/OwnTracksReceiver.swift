@@ -139,7 +139,6 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
 
     private func note(_ lost: Disconnection) throws(TrackingError) {
         guard let reason = lost.reason else { return }
-        self.logger.warning("not connected to the broker", metadata: ["reason": "\(reason)"])
         if lost.retry == nil || self.failsFast && lost.failure != nil { throw reason }
     }
 }

@@ -62,6 +62,16 @@ enum JSONParts {
         return members
     }
 
+    /// Checks that one of the texts can hold a record, as objects and lists do.
+    ///
+    /// - Throws: `invalidPayload` where there are texts, and none can.
+    static func requireRecords(in texts: [ArraySlice<UInt8>]) throws(TrackingError) {
+        let beginnings = [UInt8(ascii: "{"), UInt8(ascii: "[")]
+        guard texts.isEmpty || texts.contains(where: { $0.first.map(beginnings.contains) ?? false }) else {
+            throw TrackingError(.invalidPayload, "the body holds neither a JSON object nor a list")
+        }
+    }
+
     static func tooMany(_ limit: Int) -> TrackingError {
         TrackingError(.payloadTooLarge, "a request has at most \(limit) records; send fewer at a time")
     }

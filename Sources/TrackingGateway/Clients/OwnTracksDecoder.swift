@@ -8,7 +8,7 @@ package enum OwnTracksDecoder {
     ///   - receivedAt: The time of what has none of its own.
     ///   - secret: The key of what is encrypted.
     ///   - countsFrom2001: Whether times before 2010 are counted from the year 2001, as Overland's OwnTracks mode does.
-    /// - Throws: `invalidPayload` where the body is not JSON, `payloadTooLarge` where there are too many messages. Whatever is
+    /// - Throws: `invalidPayload` where the body is not JSON, or nothing but numbers and words, `payloadTooLarge` where there are too many messages. Whatever is
     ///   wrong with a single message is among ``PhoneBatch/refused``.
     package static func decode(
         _ body: [UInt8], receivedAt: UnixTime, secret: OwnTracksSecret? = nil, countsFrom2001: Bool = false
@@ -16,7 +16,9 @@ package enum OwnTracksDecoder {
         let reader = OwnTracksMessage(receivedAt: receivedAt, secret: secret, countsFrom2001: countsFrom2001)
         let limit = PhoneBatch.maximumRecords
         var batch = PhoneBatch()
-        for text in try JSONParts.values(of: body[...], limit: limit) {
+        let texts = try JSONParts.values(of: body[...], limit: limit)
+        try JSONParts.requireRecords(in: texts)
+        for text in texts {
             for message in try JSONParts.elements(of: text, limit: limit) ?? [text] {
                 batch.add(message) { value throws(BadPiece) in try reader.records(value) }
             }

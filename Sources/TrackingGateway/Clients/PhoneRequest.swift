@@ -16,9 +16,10 @@ struct PhoneRequest {
 
     /// Reads a request of somebody who may publish.
     ///
+    /// - Parameter client: Whoever sends there, unless the name or the body says otherwise.
     /// - Throws: `Problem`: nobody asks, or somebody who publishes nothing; the body is too large, also once it is decompressed; it is compressed in a way that is
     ///   not known, or damaged.
-    init(_ request: Request, _ context: GatewayRequestContext) async throws {
+    init(_ request: Request, _ context: GatewayRequestContext, as client: PhoneClient) async throws {
         guard let caller = context.caller else { throw Problem.unauthorized }
         guard caller.publishes != .only([]) else {
             throw Problem(.forbidden, "This token publishes nothing; make one with --publish ID.")
@@ -28,7 +29,8 @@ struct PhoneRequest {
         let body = try Self.decompressed(Array(received.readableBytesView), request, limit)
         let userAgent = request.headers[.userAgent]
         self.body = body
-        self.client = PhoneClient(userAgent: userAgent, body: body)
+        let told = PhoneClient(userAgent: userAgent, body: body)
+        self.client = told == .other ? client : told
         self.userAgent = String((userAgent ?? "").prefix(200))
         let identity = Self.identity(request, body)
         self.trackable = Result { () throws(TrackingError) in try identity.trackable(of: caller.publishes) }

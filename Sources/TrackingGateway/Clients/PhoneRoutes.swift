@@ -46,7 +46,7 @@ package struct PhoneRoutes: Sendable {
             router.get(RouterPath(path)) { _, context in self.introduction(to: context.caller) }
         }
         router.post("owntracks") { request, context in
-            try await self.answer(request, context) { request, time, secret throws(TrackingError) in
+            try await self.answer(request, context, as: .ownTracks) { request, time, secret throws(TrackingError) in
                 // In its OwnTracks mode Overland is here as well.
                 try OwnTracksDecoder.decode(
                     request.body, receivedAt: time, secret: secret, countsFrom2001: request.client == .overland)
@@ -64,10 +64,11 @@ package struct PhoneRoutes: Sendable {
 
     private typealias Decode = (PhoneRequest, UnixTime, OwnTracksSecret?) throws(TrackingError) -> PhoneBatch
 
+    /// - Parameter client: Whoever sends there, unless the name or the body says otherwise.
     private func answer(
-        _ request: Request, _ context: GatewayRequestContext, _ decode: Decode
+        _ request: Request, _ context: GatewayRequestContext, as client: PhoneClient = .other, _ decode: Decode
     ) async throws -> Response {
-        let request = try await PhoneRequest(request, context)
+        let request = try await PhoneRequest(request, context, as: client)
         let now = self.clock.moment.wall
         let trackable: TrackableID
         switch request.trackable {

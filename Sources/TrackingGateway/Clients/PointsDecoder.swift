@@ -12,6 +12,7 @@ package enum PointsDecoder {
     package static func decode(_ body: [UInt8]) throws(TrackingError) -> PhoneBatch {
         let limit = PhoneBatch.maximumRecords
         let sequence = try JSONParts.sequence(body[...], limit: limit)
+        try JSONParts.requireRecords(in: sequence.texts)
         var batch = PhoneBatch(refused: sequence.broken)
         var features: [ArraySlice<UInt8>] = []
         for text in sequence.texts {

@@ -68,6 +68,7 @@ package struct LiveHubState: Sendable {
     package mutating func happened(_ event: SubscriberEvent, at wall: UnixTime) -> LiveUpdate? {
         switch event {
         case .location(let id, let received): return self.moved(id, received, at: wall)
+        case .locationCleared(let id): return self.locationCleared(id, at: wall)
         case .state(let id, let state, _):
             return self.told(.state, of: id, JSONValue.object(["state": .text(state.rawValue)]).json, at: wall)
         case .presence(let id, let presence):
@@ -77,6 +78,7 @@ package struct LiveHubState: Sendable {
         case .resolution(let id, let resolution):
             return self.told(.resolution, of: id, resolution.map(MessageCodec.encode), at: wall)
         case .trip(let id, let trip):
+            if trip == nil { self.ring.remove { $0.trackable == id && $0.kind == .trip } }
             return self.told(.trip, of: id, trip.map(MessageCodec.encode), at: wall)
         case .event(let id, let event):
             return self.told(.event, of: id, MessageCodec.encode(event), at: wall)
@@ -127,6 +129,19 @@ package struct LiveHubState: Sendable {
             LiveUpdate(
                 id: event, trackable: id, kind: .position, place: place, placeBefore: before,
                 location: received.update.location, isLate: received.isLate, frame: frame))
+    }
+
+    /// A position that was cleared is told to nobody any more, and neither is where something happened: not to streams that
+    /// resume either.
+    private mutating func locationCleared(_ id: TrackableID, at wall: UnixTime) -> LiveUpdate? {
+        guard self.latest[id] != nil else { return nil }
+        self.ring.remove { $0.trackable == id && ($0.kind == .position || $0.kind == .event) }
+        let before = self.places.removeValue(forKey: id)
+        let event = self.next(at: wall)
+        return self.keep(
+            LiveUpdate(
+                id: event, trackable: id, kind: .position, place: nil, placeBefore: before, location: nil,
+                isLate: false, frame: LiveFrame.event(.position, of: id, nil, as: event)))
     }
 
     private mutating func told(

@@ -71,7 +71,7 @@ package struct LiveSelection: Hashable, Sendable {
     private func isInSpan(_ update: LiveUpdate) -> Bool {
         guard let span = self.span else { return true }
         switch update.kind {
-        case .position: return update.location.map { span.contains($0.time) } ?? false
+        case .position: return update.location.map { span.contains($0.time) } ?? true
         case .state, .resolution: return true
         case .presence, .trip, .event: return false
         }

@@ -21,7 +21,7 @@ package struct LiveUpdate: Sendable, Hashable {
     package let place: Coordinate?
     /// Where it was before this; the same as `place` for everything but a new position.
     package let placeBefore: Coordinate?
-    /// A position's fix, without what was skipped before it.
+    /// A position's fix, without what was skipped before it; `nil` where it was cleared, and for everything else.
     package let location: Location?
     /// Whether a newer position was told before: it is history, never the current position.
     package let isLate: Bool

@@ -35,12 +35,22 @@ struct UpdateRing: Sendable {
         }
     }
 
+    /// Takes out what nobody is to be told any more. Streams resume over it: it is no gap.
+    mutating func remove(where isGone: (LiveUpdate) -> Bool) {
+        self.updates.removeFirst(self.head)
+        self.head = 0
+        self.updates.removeAll(where: isGone)
+        self.bytes = self.updates.reduce(0) { $0 + $1.frame.readableBytes }
+    }
+
     /// Everything after a number; `nil` where some of it is not kept any more.
     func after(_ number: UInt64) -> ArraySlice<LiveUpdate>? {
         guard number >= self.forgotten else { return nil }
-        let kept = self.updates[self.head...]
-        // Numbers have no gaps: the first one that is kept follows the last one that was forgotten.
-        let skip = min(UInt64(kept.count), number - self.forgotten)
-        return kept.dropFirst(Int(skip))
+        var (low, high) = (self.head, self.updates.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if self.updates[middle].id.number > number { high = middle } else { low = middle + 1 }
+        }
+        return self.updates[low...]
     }
 }

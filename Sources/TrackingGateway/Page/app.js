@@ -205,8 +205,9 @@ function followStream() {
       const isNew = !fleet.byId.has(data.trackable);
       const trackable = fleet.happened(kind, data, performance.now());
       if (isNew && names.has(trackable.id)) Object.assign(trackable, names.get(trackable.id));
-      if (kind === "position" && !hasFitted) fitSoon();
+      if (kind === "position" && data.location && !hasFitted) fitSoon();
       if (isNew) askSoon();
+      if (kind === "position" && !data.location) cleared(trackable.id);
     },
     opened(hello) {
       skew = hello.now - Date.now() / 1000;
@@ -226,6 +227,12 @@ function followStream() {
   });
   document.addEventListener("visibilitychange", seen);
   seen();
+}
+
+/** What was drawn of it is gone: its past, which was read before, goes with it. */
+function cleared(id) {
+  if (id === chosen) { follow(false); history.close(); element("past").setAttribute("aria-expanded", "false"); }
+  askSoon();
 }
 
 function seen() {

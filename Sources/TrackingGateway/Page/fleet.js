@@ -17,8 +17,9 @@ export class Trackable {
 
   get label() { return this.name ?? this.id; }
 
-  /** A position: {location, skippedLocations, late}. */
+  /** A position: {location, skippedLocations, late}; nothing of it where it was cleared. */
   moved(update, now) {
+    if (!update.location) { this.forget(); return; }
     for (const point of [...(update.skippedLocations ?? []), update.location]) this.addToTrail(point, update.location);
     const time = update.location.properties.time;
     if (update.late || (this.time !== undefined && time < this.time)) return;
@@ -30,6 +31,14 @@ export class Trackable {
     this.isPredicted = update.type === "PREDICTED";
     const intermediate = (update.intermediateLocations ?? []).map(placeOf);
     this.animator.updated([...intermediate, this.place], now);
+  }
+
+  /** Where it was is not to be shown any more, nor what happened there. */
+  forget() {
+    this.place = this.time = this.properties = this.isPredicted = this.lastEvent = undefined;
+    this.trail = [];
+    this.seen.clear();
+    this.animator = new Animator(this.animator.interval);
   }
 
   addToTrail(point, location) {

@@ -30,7 +30,7 @@ public struct HealthServer: Service {
 
     /// Serves until a graceful shutdown or cancellation.
     ///
-    /// - Throws: what the system says where the address cannot be listened on.
+    /// - Throws: `inputUnreadable` where the address cannot be listened on.
     public func run() async throws {
         let router = Router()
         self.routes.add(to: router)
@@ -39,6 +39,6 @@ public struct HealthServer: Service {
             configuration: ApplicationConfiguration(address: .hostname(self.host, port: self.port), serverName: nil),
             onServerRunning: { channel in if let port = channel.localAddress?.port { await self.listening(port) } },
             logger: self.logger)
-        try await application.run()
+        try await ListenFailure.named(host: self.host, port: self.port) { try await application.run() }
     }
 }

@@ -26,7 +26,7 @@ extension HistoryFormat {
         }
     }
 
-    /// The format that `?format=` names, else the first that `Accept` asks for, else GeoJSON.
+    /// The format that `?format=` names, else what `Accept` asks for most (RFC 9110, 12.5.1; the first of equals), else GeoJSON.
     ///
     /// - Throws: A problem where `format` is none of them.
     static func wanted(_ query: APIQuery, _ request: Request) throws(Problem) -> HistoryFormat {
@@ -37,10 +37,15 @@ extension HistoryFormat {
             }
             return format
         }
+        var wanted: (format: HistoryFormat, quality: Double)?
         for part in request.headers[.accept]?.split(separator: ",") ?? [] {
-            let type = part.prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
-            if let format = Self.allCases.first(where: { $0 != .mfjson && $0.mediaType == type }) { return format }
+            let words = part.lowercased().split(separator: ";").map { $0.filter { $0 != " " } }
+            guard let format = Self.allCases.first(where: { $0 != .mfjson && $0.mediaType == words.first }) else {
+                continue
+            }
+            let quality = words.first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) } ?? 1
+            if quality > wanted?.quality ?? 0 { wanted = (format, quality) }
         }
-        return .geojson
+        return wanted?.format ?? .geojson
     }
 }

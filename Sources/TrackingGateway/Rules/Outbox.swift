@@ -133,6 +133,11 @@ package struct Outbox: Sendable {
         }
     }
 
+    /// Removes everything of a trackable, told or not, within a transaction.
+    package static func remove(_ id: TrackableID, from db: Database) throws {
+        try db.execute(sql: "DELETE FROM outbox WHERE trackable = ?", arguments: [id.rawValue])
+    }
+
     private static func entry(_ row: Row) throws -> Entry {
         Entry(
             place: row[0], trackable: try TrackableID(row[1]), kind: Kind(rawValue: row[2]) ?? .event, isOwn: row[3],

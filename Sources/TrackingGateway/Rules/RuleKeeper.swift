@@ -50,8 +50,18 @@ package final class RuleKeeper: Service {
         var version: Int64 = -1
         var drafts: [Outbox.Draft] = []
         var findings: [RuleBook.Finding] = []
+        /// Whose place was cleared.
+        var cleared: Set<TrackableID> = []
         /// What was let go because the file could not be written.
         var lost = 0
+
+        /// Where it was, and what happened there, is nothing to tell any more.
+        mutating func clear(_ id: TrackableID, now: UnixTime) {
+            self.book.forget(id, now: now)
+            self.drafts.removeAll { $0.trackable == id }
+            self.findings.removeAll { $0.trackable == id }
+            self.cleared.insert(id)
+        }
     }
 
     /// The most messages that wait in memory for the file.
@@ -96,8 +106,9 @@ package final class RuleKeeper: Service {
     }
 
     private func start() async throws(TrackingError) {
-        let rules = try await self.store.rules()
+        // Before the rules: what changes between the two is seen as new.
         let version = try await self.store.version()
+        let rules = try await self.store.rules()
         let (kept, streams, trips) = try await self.database.read { db in
             (try RuleRows.entries(db), try RuleRows.names(db, in: .ruleStream), try RuleRows.names(db, in: .outboxTrip))
         }
@@ -129,8 +140,10 @@ package final class RuleKeeper: Service {
                 }
                 guard !update.isRetained else { return }
                 self.take(.position, id, &desk, now) { try? LocationCodec.encode(update.update) }
-            case .resolution(let id, let inForce?):
-                desk.findings += desk.book.came(near: inForce.isNear, id, now: now)
+            case .locationCleared(let id):
+                desk.clear(id, now: now)
+            case .resolution(let id, let inForce):
+                desk.findings += desk.book.came(near: inForce?.isNear, id, now: now)
             case .trip(let id, let trip?):
                 guard self.configuration.kinds.contains(.trip), desk.trips.isNews(trip, of: id) else { return }
                 self.take(.trip, id, &desk, now) { MessageCodec.encode(trip) }
@@ -176,7 +189,7 @@ package final class RuleKeeper: Service {
         guard self.desk.withLock({ $0.version != version }) else { return }
         let rules = try await self.store.rules()
         self.desk.withLock {
-            $0.book.replace(rules)
+            $0.book.replace(rules, now: self.configuration.now())
             $0.version = version
         }
     }
@@ -194,7 +207,7 @@ package final class RuleKeeper: Service {
     /// Findings, states and numbers in one transaction: what is told once is not told again.
     private func save() async throws(TrackingError) {
         let rows = self.desk.withLock { desk in
-            defer { (desk.findings, desk.drafts) = ([], []) }
+            defer { (desk.findings, desk.drafts, desk.cleared) = ([], [], []) }
             let findings = desk.findings
             let events = findings.map { ($0.trackable, desk.numbers.event($0)) }
             let own = events.map { id, event in
@@ -203,7 +216,7 @@ package final class RuleKeeper: Service {
                     payload: String(decoding: MessageCodec.encode(event), as: UTF8.self))
             }
             return RuleRows(
-                states: desk.book.takeChanges(), dropped: desk.book.takeDropped(),
+                cleared: desk.cleared, states: desk.book.takeChanges(), dropped: desk.book.takeDropped(),
                 streams: desk.numbers.takeChanges(), trips: desk.trips.takeChanges(), drafts: desk.drafts + own)
         }
         guard !rows.isEmpty else { return }

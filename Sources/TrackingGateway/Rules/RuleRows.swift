@@ -3,6 +3,8 @@ import TrackingCore
 
 /// What a keeper of rules keeps in one transaction, and how it is found again.
 struct RuleRows: Sendable {
+    /// Of whom nothing that came before is to be told.
+    var cleared: Set<TrackableID>
     /// How rules stand.
     var states: [RuleBook.Entry]
     /// What stood and counts no more.
@@ -21,12 +23,13 @@ struct RuleRows: Sendable {
 
     /// Whether there is nothing to keep.
     var isEmpty: Bool {
-        self.states.isEmpty && self.dropped.isEmpty && self.streams.isEmpty && self.trips.isEmpty
-            && self.drafts.isEmpty
+        self.cleared.isEmpty && self.states.isEmpty && self.dropped.isEmpty && self.streams.isEmpty
+            && self.trips.isEmpty && self.drafts.isEmpty
     }
 
     /// Writes all of it, within a transaction.
     func write(to db: Database) throws {
+        for id in self.cleared { try Outbox.remove(id, from: db) }
         for key in self.dropped {
             try db.execute(
                 sql: "DELETE FROM ruleState WHERE trackable = ? AND rule = ?",

@@ -55,11 +55,22 @@ struct CSVReader: RecordingDecoder {
             return .badInput("line \(line): it has \(fields.count) fields, and the header \(self.columns.count)")
         }
         var draft = PointDraft()
-        for (name, field) in zip(self.columns, fields) where !field.isEmpty { draft.set(name, to: .text(field)) }
+        for (name, field) in zip(self.columns, fields) where !field.isEmpty {
+            draft.set(name, to: .text(self.withPoint(field, in: name)))
+        }
         do throws(BadPoint) {
             return .fix(try draft.location())
         } catch {
             return .badInput("line \(line): \(error.reason)")
         }
+    }
+
+    /// A number with a decimal comma, as is written where `;` or a tab separates, with a point in its place.
+    private func withPoint(_ field: String, in column: String) -> String {
+        guard self.cutter.separator != UInt8(ascii: ","), field.utf8.count(where: { $0 == UInt8(ascii: ",") }) == 1,
+            PointDraft.meaning(of: column) != nil
+        else { return field }
+        let number = field.replacing(",", with: ".")
+        return Double(number) == nil ? field : number
     }
 }

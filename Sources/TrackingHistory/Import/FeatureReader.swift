@@ -45,16 +45,19 @@ struct FeatureReader: RecordingDecoder {
         }
     }
 
-    /// Somebody else's Feature; `nil` where it is something else that Overland sends between points: a trip, a visit, a pause.
-    /// Elsewhere the same names are properties of a point like any other.
+    /// Somebody else's Feature; `nil` where it is something else that Overland sends between points: a trip, a visit, a pause, a
+    /// moment without a place. Elsewhere the same names are properties of a point like any other.
     private static func point(_ bytes: [UInt8], isOverland: Bool) throws(BadPoint) -> Location? {
         guard let feature = try? JSONValue(json: bytes), feature.object != nil else {
             throw BadPoint("not a JSON object, or nested too deep")
         }
         guard !LocationCodec.hasNullCoordinate(bytes[...]) else { throw BadPoint("one of its coordinates is null") }
-        let properties = feature["properties"]
-        let isOther = properties?["action"]?.text != nil || properties?["type"]?.text == "trip"
-        if isOverland, isOther, feature["type"]?.text == "Feature" { return nil }
-        return try PointDraft.point(feature: feature)
+        guard isOverland, feature["type"]?.text == "Feature" else { return try PointDraft.point(feature: feature) }
+        let properties = feature["properties"]?.object ?? [:]
+        let isOther = properties["action"]?.text != nil || properties["type"]?.text == "trip"
+        if isOther || OverlandPoint.saysNoPlace(properties) { return nil }
+        // Others have taken over the form of the batch, and not the names.
+        guard properties["timestamp"] != nil else { return try PointDraft.point(feature: feature) }
+        return try OverlandPoint.location(properties, feature["geometry"])
     }
 }

@@ -39,6 +39,7 @@ package struct PointDraft {
     private var time: UnixTime?
     private var latitude: Double?
     private var longitude: Double?
+    private var isPlaceGiven = false
     private var rest = Location(coordinate: PointDraft.anywhere, time: UnixTime(0))
     private var unknown: [String: JSONValue] = [:]
 
@@ -64,8 +65,8 @@ package struct PointDraft {
         let magnitude = number.flatMap { $0 >= 0 ? $0.ifFinite : nil }
         switch meaning {
         case .time: self.time = self.time ?? Self.time(value)
-        case .latitude: self.latitude = number
-        case .longitude: self.longitude = number
+        case .latitude: (self.latitude, self.isPlaceGiven) = (number, true)
+        case .longitude: (self.longitude, self.isPlaceGiven) = (number, true)
         case .altitude: self.rest.altitude = number?.ifFinite
         case .accuracyHorizontal: self.rest.accuracyHorizontal = magnitude
         case .accuracyVertical: self.rest.accuracyVertical = magnitude
@@ -90,7 +91,11 @@ package struct PointDraft {
     ///
     /// - Throws: What is missing or wrong, without a coordinate.
     package func location() throws(BadPoint) -> Location {
-        guard let latitude = self.latitude, let longitude = self.longitude else { throw BadPoint("it has no place") }
+        guard let latitude = self.latitude, let longitude = self.longitude else {
+            throw BadPoint(
+                self.isPlaceGiven
+                    ? "its latitude or longitude is not a number of degrees, as in 47.5" : "it has no place")
+        }
         guard let coordinate = Coordinate(latitude: latitude, longitude: longitude) else {
             throw BadPoint("its latitude or longitude is out of range")
         }

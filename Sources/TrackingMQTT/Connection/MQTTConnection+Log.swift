@@ -2,10 +2,13 @@ import Logging
 import TrackingCore
 
 extension MQTTConnection {
+    /// After an outage that was told, whoever reads no further than `info` hears of its end.
     func logConnected(_ connection: Int, sessionPresent: Bool) {
         guard let link = self.link else { return }
-        self.configuration.logger?.debug(
-            "connected",
+        let level: Logger.Level = self.lastLoggedCode == nil ? .debug : .info
+        self.lastLoggedCode = nil
+        self.configuration.logger?.log(
+            level: level, "connected",
             metadata: [
                 "client": "\(self.configuration.client)", "endpoint": "\(link.endpoint)",
                 "version": "\(link.attempt.version.name)", "connection": "\(connection)",
@@ -13,7 +16,7 @@ extension MQTTConnection {
             ])
     }
 
-    /// What an operator must act on is an error, once for each new reason.
+    /// That there is no connection is a warning, once for each new reason; what an operator must act on is an error.
     func logDisconnected(_ disconnection: Disconnection) {
         guard let logger = self.configuration.logger else { return }
         var metadata: Logger.Metadata = ["client": "\(self.configuration.client)"]
@@ -24,7 +27,8 @@ extension MQTTConnection {
         metadata["code"] = "\(reason.code)"
         let isNew = self.lastLoggedCode != reason.code
         self.lastLoggedCode = reason.code
-        logger.log(level: isNew && reason.isForAnOperator ? .error : .debug, "not connected", metadata: metadata)
+        let level: Logger.Level = reason.isForAnOperator ? .error : .warning
+        logger.log(level: isNew ? level : .debug, "not connected", metadata: metadata)
     }
 }
 

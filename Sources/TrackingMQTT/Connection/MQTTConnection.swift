@@ -137,7 +137,6 @@ actor MQTTConnection {
 
     private func becomeConnected(_ connection: Int, sessionPresent: Bool) {
         self.connection = connection
-        self.lastLoggedCode = nil
         self.link?.handle?.stopListeningToComplaints()
         self.nextKeepAlive = self.now.advanced(by: self.keepAliveInterval)
         self.readingSince = self.now

@@ -47,17 +47,23 @@ struct PointPartitions {
     }
 
     private var known: Set<Month> = []
+    /// The month that was looked for last, which is known.
+    private var latest: Range<UnixTime>?
 
-    /// The months that points need and that are not known to be there.
-    func missing(for points: [Location], at now: UnixTime) -> [Month] {
-        let latest = UnixTime(now.seconds + 62 * 86_400)
+    /// The months that the points of a batch need and that are not known to be there.
+    mutating func missing(for batch: RecordingBatch) -> [Month] {
         var missing: Set<Month> = []
-        var (from, to) = (UnixTime(0), UnixTime(0))
-        for time in points.lazy.map(\.time) {
-            guard time >= RecordedTime.earliest, time < latest, time < from || time >= to else { continue }
-            let month = Month(time)
-            (from, to) = (month.start, month.next.start)
-            if !self.known.contains(month) { missing.insert(month) }
+        for recording in batch.recordings {
+            let limit = UnixTime(recording.receivedAt.seconds + 62 * 86_400)
+            for point in recording.points where self.latest?.contains(point.time) != true {
+                guard point.time >= RecordedTime.earliest, point.time < limit else { continue }
+                let month = Month(point.time)
+                guard self.known.contains(month) else {
+                    missing.insert(month)
+                    continue
+                }
+                self.latest = month.start..<month.next.start
+            }
         }
         return missing.sorted()
     }

@@ -96,8 +96,29 @@ final class PostgresConnection: @unchecked Sendable {  // only whoever holds the
     /// Runs statements without values, one after the other.
     func runAll(_ sql: String) throws(TrackingError) { _ = try self.rows(PQexec(self.pointer, sql)) }
 
-    /// Does `COPY … FROM STDIN (FORMAT binary)`.
-    func copy(_ sql: String, _ bytes: [UInt8]) throws(TrackingError) {
+    /// Sends statements without values. What they give is read by ``sentCount()``, before anything else is done.
+    func send(_ sql: String) throws(TrackingError) {
+        guard PQsendQuery(self.pointer, sql) == 1 else { throw self.failure("PostgreSQL") }
+    }
+
+    /// Waits for what was sent.
+    ///
+    /// - Returns: How many rows the last statement gave.
+    func sentCount() throws(TrackingError) -> Int {
+        var count = 0
+        var failure: TrackingError?
+        while let result = PQgetResult(self.pointer) {
+            do throws(TrackingError) { count = try self.rows(result).count } catch { failure = failure ?? error }
+        }
+        if let failure { throw failure }
+        return count
+    }
+
+    /// Does `COPY … FROM STDIN (FORMAT binary)`, and what may stand after it.
+    ///
+    /// - Returns: What the server says it did last: `COPY 3`, `COMMIT`.
+    @discardableResult
+    func copy(_ sql: String, _ bytes: [UInt8]) throws(TrackingError) -> String {
         guard let begun = PQexec(self.pointer, sql) else { throw self.failure("COPY") }
         defer { PQclear(begun) }
         guard PQresultStatus(begun) == PGRES_COPY_IN else { throw self.failure("COPY", begun) }
@@ -112,11 +133,14 @@ final class PostgresConnection: @unchecked Sendable {  // only whoever holds the
         }
         guard sent, PQputCopyEnd(self.pointer, nil) == 1 else { throw self.failure("COPY") }
         var failure: TrackingError?
+        var last = ""
         while let result = PQgetResult(self.pointer) {
             if PQresultStatus(result) != PGRES_COMMAND_OK { failure = self.failure("COPY", result) }
+            last = String(cString: PQcmdStatus(result))
             PQclear(result)
         }
         if let failure { throw failure }
+        return last
     }
 
     private func rows(_ result: OpaquePointer?) throws(TrackingError) -> PostgresRows {

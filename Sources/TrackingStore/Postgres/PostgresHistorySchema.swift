@@ -5,7 +5,7 @@ enum PostgresHistorySchema {
     /// Where the tables are.
     static let name = "godwit"
 
-    static let migrations: [String] = [Self.first]
+    static let migrations: [String] = [Self.first, Self.second]
 
     /// So many programs migrate at once: one. "GdWt".
     private static let lock = 0x4764_5774
@@ -91,6 +91,41 @@ enum PostgresHistorySchema {
             CASE c.mark WHEN 0 THEN 'erased' WHEN 1 THEN 'stored' WHEN 2 THEN 'refused' WHEN 3 THEN 'gone'
             WHEN 4 THEN 'below oldest' END AS mark, s.duplicates, s.clock_faults
             FROM coverage c JOIN stream s ON s.number = c.stream JOIN trackable t ON t.number = s.trackable;
+        """
+
+    /// The rows of a trackable may lack its last points: the open run's box is one that does not change with every point, and the
+    /// views look for the rest. Programs of before, which do not, find no `version`.
+    private static let second = """
+        SET LOCAL search_path = \(name), public;
+        ALTER TABLE trackable RENAME COLUMN version TO changes;
+        ALTER TABLE trackable SET (fillfactor = 70);
+        ALTER TABLE coverage SET (fillfactor = 70);
+        CREATE TABLE turn (holder bigint NOT NULL);
+        INSERT INTO turn VALUES (0);
+        UPDATE trackable SET run_south = floor(run_south * 64) / 64, run_west = floor(run_west * 64) / 64,
+            run_north = ceil(run_north * 64) / 64, run_east = ceil(run_east * 64) / 64;
+        CREATE OR REPLACE VIEW last_position AS SELECT \(pointColumns) FROM trackable k CROSS JOIN LATERAL (\(last)) p
+            \(pointJoins);
+        CREATE OR REPLACE VIEW streams AS SELECT t.id AS trackable, s.id AS stream, c.first,
+            CASE WHEN c.mark = 1 AND s.number = t.last_stream AND t.last_seq BETWEEN c.first AND c.last
+            THEN greatest(c.last, (SELECT q.seq FROM point q WHERE q.trackable = t.number AND q.time > t.last_time
+            AND q.stream = t.last_stream AND q.seq > t.last_seq AND q.clock_fault = 0 ORDER BY q.time DESC LIMIT 1))
+            ELSE c.last END AS last,
+            CASE c.mark WHEN 0 THEN 'erased' WHEN 1 THEN 'stored' WHEN 2 THEN 'refused' WHEN 3 THEN 'gone'
+            WHEN 4 THEN 'below oldest' END AS mark, s.duplicates, s.clock_faults
+            FROM coverage c JOIN stream s ON s.number = c.stream JOIN trackable t ON t.number = s.trackable;
+        """
+
+    /// The newest point of trackable `k` whose clock was right.
+    static let last = """
+        SELECT * FROM point q WHERE q.trackable = k.number AND q.time >= k.last_time AND q.clock_fault = 0
+        ORDER BY q.time DESC, q.stream DESC, q.seq DESC LIMIT 1
+        """
+
+    /// Its time.
+    static let lastTime = """
+        (SELECT q.time FROM point q WHERE q.trackable = k.number AND q.time >= k.last_time AND q.clock_fault = 0
+        ORDER BY q.time DESC LIMIT 1)
         """
 
     private static let pointColumns = """

@@ -9,10 +9,7 @@ extension PostgresHistoryStore {
     ) async throws(TrackingError) -> EraseReport {
         try await self.write { connection, known throws(TrackingError) in
             defer { known.forget() }
-            try connection.runAll("BEGIN")
-            try connection.run(
-                "INSERT INTO trackable (id) VALUES ($1) ON CONFLICT DO NOTHING", [.text(trackable.rawValue)])
-            try connection.run("SELECT 1::bigint FROM trackable WHERE id = $1 FOR UPDATE", [.text(trackable.rawValue)])
+            try known.settle(trackable, at: now, connection)
             guard let loaded = try PostgresLedger.load([trackable], connection).first else { return EraseReport() }
             var erasing = PostgresErasing(of: loaded.trackable, connection)
             try erasing.run(trackable, before: before, now: now)
@@ -33,18 +30,18 @@ extension PostgresHistoryStore {
         let due = try await self.reader.perform { connection throws(TrackingError) in
             let rows = try connection.run(
                 """
-                SELECT t.number FROM trackable t WHERE ($1 IS NULL OR t.id = ANY ($1)) AND t.id <> ALL ($2) \
+                SELECT t.id FROM trackable t WHERE ($1 IS NULL OR t.id = ANY ($1)) AND t.id <> ALL ($2) \
                 AND \(ExpiringTable.hasRows(of: "t.number", through: "$3")) ORDER BY t.number
                 """, [chosen, others, .double(last)])
-            return (0..<rows.count).map { rows.integer($0, 0) }
+            return (0..<rows.count).compactMap { try? TrackableID(rows.text($0, 0)) }
         }
         var removed = 0
-        for number in due {
+        for id in due {
             var part: RemovedPart
             repeat {
                 guard !Task.isCancelled else { return removed }
-                part = try await self.writer.perform { connection throws(TrackingError) in
-                    try Self.removePart(through: last, of: number, connection)
+                part = try await self.write { connection, known throws(TrackingError) in
+                    try Self.removePart(through: last, of: id, connection, &known)
                 }
                 removed += part.records
             } while part.isFull
@@ -60,12 +57,11 @@ extension PostgresHistoryStore {
     }
 
     private static func removePart(
-        through last: Double, of number: Int64, _ connection: PostgresConnection
+        through last: Double, of id: TrackableID, _ connection: PostgresConnection, _ known: inout PostgresLedger
     ) throws(TrackingError) -> RemovedPart {
-        let values: [PostgresValue] = [.int(number), .double(last)]
         var part = RemovedPart()
-        try connection.runAll("BEGIN")
-        try connection.run("SELECT 1::bigint FROM trackable WHERE number = $1 FOR UPDATE", [.int(number)])
+        guard let number = try known.settle(id, at: UnixTime(last), connection) else { return part }
+        let values: [PostgresValue] = [.int(number), .double(last)]
         for table in ExpiringTable.allCases where !part.isFull {
             let deletion = table.deletion(of: "$1", through: "$2", offset: "$3")
             let rows = try connection.run(deletion, values + [.int(Int64(part.room - 1))]).changes
@@ -73,14 +69,14 @@ extension PostgresHistoryStore {
         }
         if !part.isFull {
             try connection.run("DELETE FROM run WHERE trackable = $1 AND last <= $2", values)
-            // The version tells all who store that what they know of it is no longer so.
             try connection.run(
                 """
-                UPDATE trackable SET version = version + 1, last_time = NULL, last_stream = NULL, last_seq = NULL \
+                UPDATE trackable SET last_time = NULL, last_stream = NULL, last_seq = NULL \
                 WHERE number = $1 AND last_time <= $2
                 """, values)
         }
         try connection.runAll("COMMIT")
+        known.ledger.forget(id)
         return part
     }
 }
@@ -111,8 +107,6 @@ private struct PostgresErasing {
         self.trackable.erasedBefore = max(erasedBefore, self.trackable.erasedBefore ?? erasedBefore)
         self.trackable.last = try self.lastPosition()
         try PostgresWriting(self.connection).write([self.trackable])
-        try self.connection.run(
-            "UPDATE trackable SET version = version + 1 WHERE number = $1", [.int(self.trackable.number)])
     }
 
     private func delete(_ table: String, _ column: String, _ limit: Double) throws(TrackingError) -> Int {

@@ -19,8 +19,8 @@ extension PostgresHistoryStore {
         try await self.reader.perform { connection throws(TrackingError) in
             let rows = try connection.run(
                 """
-                SELECT \(PostgresPointReading.columns), k.id FROM trackable k JOIN point p ON p.trackable = k.number \
-                AND p.time = k.last_time AND p.stream = k.last_stream AND p.seq = k.last_seq \
+                SELECT \(PostgresPointReading.columns), k.id FROM trackable k \
+                CROSS JOIN LATERAL (\(PostgresHistorySchema.last)) p \
                 LEFT JOIN stream s ON s.number = p.stream WHERE $1 IS NULL OR k.id = ANY ($1) ORDER BY k.id
                 """, [trackables.map { .texts($0.map(\.rawValue)) } ?? .noTexts])
             return (0..<rows.count).compactMap { row in
@@ -62,7 +62,8 @@ extension PostgresHistoryStore {
             """
             SELECT id, number FROM trackable WHERE number IN (SELECT trackable FROM run \
             WHERE box && ST_MakeEnvelope($1, $2, $3, $4, 4326) AND first < $6 AND last >= $5) \
-            OR run_west <= $3 AND run_east >= $1 AND run_south <= $4 AND run_north >= $2 AND run_first < $6 AND run_last >= $5
+            OR run_west <= $3 AND run_east >= $1 AND run_south <= $4 AND run_north >= $2 AND run_first < $6 \
+            AND (run_last >= $5 OR run_last = last_time)
             """, [box.west, box.south, box.east, box.north, times.bounds.from, times.bounds.to].map { .double($0) })
         return (0..<rows.count).compactMap { row in
             (try? TrackableID(rows.text(row, 0))).map { ($0, rows.integer(row, 1)) }

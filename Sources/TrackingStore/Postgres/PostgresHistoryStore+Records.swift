@@ -7,7 +7,7 @@ extension PostgresHistoryStore {
         try await self.reader.perform { connection throws(TrackingError) in
             let rows = try connection.run(
                 """
-                SELECT k.id, (SELECT min(p.time) FROM point p WHERE p.trackable = k.number), k.last_time, \
+                SELECT k.id, (SELECT min(p.time) FROM point p WHERE p.trackable = k.number), \(PostgresHistorySchema.lastTime), \
                 (SELECT count(*) FROM stream s WHERE s.trackable = k.number) FROM trackable k WHERE k.id > $1 \
                 ORDER BY k.id LIMIT $2
                 """, [.text(id?.rawValue ?? ""), .int(Int64(limit))])
@@ -71,7 +71,7 @@ extension PostgresHistoryStore {
                 "SELECT received FROM quarantine WHERE trackable IS NULL AND reason = $1 ORDER BY number DESC LIMIT $2",
                 [.text(RefusedMessage.possibleGapReason), .int(Int64(StoreLimits.possibleGaps))])
             return VerifyReport(
-                streams: try Self.streams(of: known.number, connection), points: Int(counts.integer(0, 0)),
+                streams: try Self.streams(of: known, connection), points: Int(counts.integer(0, 0)),
                 unnumbered: Int(counts.integer(0, 1)), erasedBefore: known.erasedBefore,
                 possibleGaps: (0..<gaps.count).map { UnixTime(gaps.number($0, 0)) })
         }
@@ -81,21 +81,21 @@ extension PostgresHistoryStore {
     public func coverage(of trackable: TrackableID) async throws(TrackingError) -> [StreamID: StreamCoverage] {
         try await self.reader.perform { connection throws(TrackingError) in
             guard let known = try PostgresLedger.load([trackable], connection).first?.trackable else { return [:] }
-            let streams = try Self.streams(of: known.number, connection)
+            let streams = try Self.streams(of: known, connection)
             return Dictionary(uniqueKeysWithValues: streams.map { ($0.id, $0.coverage) })
         }
     }
 
     private static func streams(
-        of trackable: Int64, _ connection: PostgresConnection
+        of trackable: RecordingLedger.Trackable, _ connection: PostgresConnection
     ) throws(TrackingError) -> [VerifyReport.StreamReport] {
         let rows = try connection.run(
             "SELECT id, duplicates, clock_faults, number, last FROM stream WHERE trackable = $1 ORDER BY id",
-            [.int(trackable)])
+            [.int(trackable.number)])
         return try PostgresLedger.streams(rows, first: 3, connection).enumerated().compactMap { row, stream in
             guard let id = StreamID(rows.text(row, 0)) else { return nil }
             return VerifyReport.StreamReport(
-                id: id, coverage: stream.coverage, duplicates: Int(rows.integer(row, 1)),
+                id: id, coverage: (trackable.streams[id] ?? stream).coverage, duplicates: Int(rows.integer(row, 1)),
                 clockFaults: Int(rows.integer(row, 2)))
         }
     }

@@ -6,7 +6,7 @@ extension PostgresHistoryStore {
         try await self.reader.perform { connection throws(TrackingError) in
             let rows = try connection.run(
                 """
-                SELECT k.id, (SELECT min(p.time) FROM point p WHERE p.trackable = k.number), k.last_time, \
+                SELECT k.id, (SELECT min(p.time) FROM point p WHERE p.trackable = k.number), \(PostgresHistorySchema.lastTime), \
                 (SELECT count(*) FROM stream s WHERE s.trackable = k.number) FROM trackable k WHERE k.id = ANY ($1) \
                 ORDER BY k.id
                 """, [.texts(trackables.map(\.rawValue))])

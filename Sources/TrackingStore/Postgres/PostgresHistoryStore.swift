@@ -36,14 +36,25 @@ public final class PostgresHistoryStore: HistoryStore {
 
     /// See ``HistoryStore/store(_:)``.
     public func store(_ batch: RecordingBatch) async throws(TrackingError) -> StoreReport {
+        do throws(TrackingError) {
+            return try await self.store(batch, how: .copying)
+        } catch {
+            // A program that writes past the store may have left a point that the ledger does not know of.
+            guard error.code == .storeRefused else { throw error }
+            return try await self.store(batch, how: .comparing)
+        }
+    }
+
+    private func store(
+        _ batch: RecordingBatch, how: PostgresWriting.Points
+    ) async throws(TrackingError) -> StoreReport {
         try await self.write { connection, known throws(TrackingError) in
             try known.makePartitions(for: batch, connection)
-            try connection.runAll("BEGIN")
-            try known.fill(for: batch, connection)
-            let changes = known.ledger.apply(batch)
-            let new = try PostgresWriting(connection).write(changes)
-            try connection.runAll("COMMIT")
-            known.stored(changes)
+            let (changes, isAlone) = try known.begin(batch, connection)
+            let writing = PostgresWriting(connection, how)
+            try writing.writeRows(changes)
+            if !isAlone { try known.noteChanges(of: changes, connection) }
+            let new = try writing.commit(changes.points)
             return StoreReport(changes, newPoints: new)
         }
     }
@@ -57,7 +68,7 @@ public final class PostgresHistoryStore: HistoryStore {
                 do throws(TrackingError) {
                     return .success(try body(connection, &known))
                 } catch {
-                    known.forget()
+                    known.failed()
                     return .failure(error)
                 }
             }

@@ -1,11 +1,13 @@
 import TrackingCore
 
-/// What a store in PostgreSQL knows without looking. Others may write to it as well: each trackable's row has a version, and what
-/// is known counts only while that is the same. The rows of a batch are locked, in one order, until it is committed.
+/// What a store in PostgreSQL knows without looking. Others may write to it as well: see ``PostgresTurn``. Where they do, each
+/// trackable's row has a version, `changes`, and what is known counts only while that is the same; the rows of a batch are locked,
+/// in one order, until it is committed.
 struct PostgresLedger {
     var ledger = RecordingLedger()
     private var versions: [TrackableID: Int64] = [:]
     private var partitions = PointPartitions()
+    private var turn = PostgresTurn()
 
     /// So many trackables and streams are known without looking.
     private static let maximumKnown = 100_000
@@ -34,18 +36,27 @@ struct PostgresLedger {
         self.versions = [:]
     }
 
-    /// A batch was committed: its trackables have new versions.
-    mutating func stored(_ changes: RecordingChanges) {
-        for id in changes.acknowledgements.keys { self.versions[id]? += 1 }
+    /// Something failed: what is known may not be so, nor who has the turn.
+    mutating func failed() {
+        self.forget()
+        self.turn.giveUp()
+    }
+
+    /// Gives the trackables of a batch new versions.
+    mutating func noteChanges(
+        of changes: RecordingChanges, _ connection: PostgresConnection
+    ) throws(TrackingError) {
+        let ids = changes.acknowledgements.keys
+        try connection.run(
+            "UPDATE trackable SET changes = changes + 1 WHERE id = ANY ($1)", [.texts(ids.map(\.rawValue))])
+        for id in ids { self.versions[id]? += 1 }
     }
 
     /// Makes the partitions that a batch needs, each in a transaction of its own.
     mutating func makePartitions(for batch: RecordingBatch, _ connection: PostgresConnection) throws(TrackingError) {
-        for recording in batch.recordings {
-            let months = self.partitions.missing(for: recording.points, at: recording.receivedAt)
-            for month in months { try Self.make(month, connection) }
-            self.partitions.made(months)
-        }
+        let months = self.partitions.missing(for: batch)
+        for month in months { try Self.make(month, connection) }
+        self.partitions.made(months)
     }
 
     /// Makes the partition of a month, with what `point_other` has of it.
@@ -64,17 +75,74 @@ struct PostgresLedger {
         try connection.runAll("COMMIT")
     }
 
-    /// Locks the trackables of a batch, and fills in what is missing; what is not there is made.
-    mutating func fill(for batch: RecordingBatch, _ connection: PostgresConnection) throws(TrackingError) {
-        if self.ledger.count > Self.maximumKnown { self.forget() }
-        let ids = Set(batch.recordings.map(\.trackable)).union(batch.refused.compactMap(\.trackable))
-        let unknown = ids.filter { self.ledger[$0] == nil }.map(\.rawValue).sorted()
+    /// Begins a transaction, and decides what becomes of a batch.
+    ///
+    /// - Returns: What changes, and whether nobody else writes. Else the trackables of the batch are locked.
+    mutating func begin(
+        _ batch: RecordingBatch, _ connection: PostgresConnection
+    ) throws(TrackingError) -> (changes: RecordingChanges, isAlone: Bool) {
+        var changes: RecordingChanges?
+        let found: PostgresTurn.Found
+        if self.turn.isHeld {
+            try self.turn.ask(connection)
+            // While the server looks: if somebody else has written, all of it is forgotten.
+            if self.ledger.missing(for: batch).isEmpty { changes = self.ledger.apply(batch, leavingTails: true) }
+            found = try self.turn.answer(connection)
+        } else {
+            found = try self.turn.begin(connection)
+        }
+        if found == .alone, let changes { return (changes, true) }
+        let isAlone = try self.fill(for: batch, found, connection)
+        return (self.ledger.apply(batch, leavingTails: isAlone), isAlone)
+    }
+
+    /// Fills in what is missing for a batch; what is not there is made.
+    ///
+    /// - Returns: Whether nobody else writes. Else the trackables of the batch are locked.
+    private mutating func fill(
+        for batch: RecordingBatch, _ found: PostgresTurn.Found, _ connection: PostgresConnection
+    ) throws(TrackingError) -> Bool {
+        switch found {
+        case .taken, .sharedAnew: self.forget()
+        case .alone, .shared: if self.ledger.count > Self.maximumKnown { self.forget() }
+        }
+        let isAlone = found == .alone || found == .taken
+        let missing = self.ledger.missing(for: batch)
+        let unknown = missing.map(\.trackable).filter { self.ledger[$0] == nil }
         if !unknown.isEmpty {
             try connection.run(
-                "INSERT INTO trackable (id) SELECT unnest($1) ON CONFLICT (id) DO NOTHING", [.texts(unknown)])
+                "INSERT INTO trackable (id) SELECT unnest($1) ON CONFLICT (id) DO NOTHING",
+                [.texts(unknown.map(\.rawValue))])
         }
+        if isAlone {
+            for loaded in try Self.load(unknown, connection) { self.ledger.fill(loaded.id, loaded.trackable) }
+        } else {
+            try self.lock(batch, connection)
+        }
+        if !isAlone || !missing.isEmpty { try self.fillStreams(for: batch, connection) }
+        return isAlone
+    }
+
+    /// Begins a transaction, brings the rows of a trackable up to its points, and tells all who store that what they know of it is no longer so.
+    ///
+    /// - Returns: Its number.
+    @discardableResult
+    mutating func settle(
+        _ id: TrackableID, at now: UnixTime, _ connection: PostgresConnection
+    ) throws(TrackingError) -> Int64? {
+        var batch = RecordingBatch()
+        batch.recordings = [Recording(of: id, at: now)]
+        _ = try self.fill(for: batch, self.turn.begin(connection), connection)
+        try PostgresWriting(connection).writeRows(self.ledger.settle(id))
+        try connection.run("UPDATE trackable SET changes = changes + 1 WHERE id = $1", [.text(id.rawValue)])
+        return self.ledger[id]?.number
+    }
+
+    /// Locks the trackables of a batch, and loads those that others have changed.
+    private mutating func lock(_ batch: RecordingBatch, _ connection: PostgresConnection) throws(TrackingError) {
+        let ids = Set(batch.recordings.map(\.trackable)).union(batch.refused.compactMap(\.trackable))
         let locked = try connection.run(
-            "SELECT id, version FROM trackable WHERE id = ANY ($1) ORDER BY number FOR UPDATE",
+            "SELECT id, changes FROM trackable WHERE id = ANY ($1) ORDER BY number FOR UPDATE",
             [.texts(ids.map(\.rawValue))])
         var changed: [TrackableID] = []
         for row in 0..<locked.count {
@@ -85,7 +153,6 @@ struct PostgresLedger {
         }
         for id in changed { self.ledger.forget(id) }
         for loaded in try Self.load(changed, connection) { self.ledger.fill(loaded.id, loaded.trackable) }
-        try self.fillStreams(for: batch, connection)
     }
 
     /// Fills in the streams that are missing yet.
@@ -122,7 +189,7 @@ struct PostgresLedger {
         guard !ids.isEmpty else { return [] }
         let rows = try connection.run(
             """
-            SELECT id, number, version, erased_before, recent, last_time, last_stream, last_seq, run_first, run_last, run_south, \
+            SELECT id, number, changes, erased_before, recent, last_time, last_stream, last_seq, run_first, run_last, run_south, \
             run_west, run_north, run_east, run_count FROM trackable WHERE id = ANY ($1)
             """, [.texts(ids.map(\.rawValue))])
         var loaded: [Loaded] = []
@@ -147,7 +214,34 @@ struct PostgresLedger {
                 loaded[index].trackable.streams[id] = stream
             }
         }
+        try Self.readTails(of: &loaded, connection)
         return loaded
+    }
+
+    /// The points that their rows do not have yet.
+    private static func readTails(of loaded: inout [Loaded], _ connection: PostgresConnection) throws(TrackingError) {
+        let known = loaded.indices.filter { loaded[$0].trackable.last != nil }
+        guard !known.isEmpty else { return }
+        let last = known.map { loaded[$0].trackable.last }
+        let rows = try connection.run(
+            """
+            SELECT k.place, q.time, q.stream, q.seq, q.latitude, q.longitude FROM unnest($1, $2, $3, $4, $5) \
+            AS k (place, trackable, time, stream, seq) CROSS JOIN LATERAL (SELECT * FROM point p \
+            WHERE p.trackable = k.trackable AND p.time > k.time AND p.stream = k.stream AND p.seq > k.seq \
+            AND p.clock_fault = 0 ORDER BY p.time LIMIT \(PointTail.maximumCount)) q ORDER BY k.place, q.time
+            """,
+            [
+                .ints(known.map { Int64($0) }), .ints(known.map { loaded[$0].trackable.number }),
+                .doubles(last.map(\.?.time.seconds)), .ints(last.map(\.?.stream)), .ints(last.map(\.?.seq)),
+            ])
+        for row in 0..<rows.count {
+            guard let place = Coordinate(latitude: rows.number(row, 4), longitude: rows.number(row, 5)) else {
+                continue
+            }
+            let name = PointName(
+                time: UnixTime(rows.number(row, 1)), stream: rows.integer(row, 2), seq: rows.integer(row, 3))
+            loaded[Int(rows.integer(row, 0))].trackable.follow(name, at: place)
+        }
     }
 
     private static func run(_ rows: PostgresRows, _ row: Int, from column: Int) -> PointRun {

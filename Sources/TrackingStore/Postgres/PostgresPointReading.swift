@@ -41,8 +41,8 @@ struct PostgresPointReading {
         let rows = try self.connection.run(
             """
             SELECT first, last FROM (SELECT first, last, south, west, north, east FROM run WHERE trackable = $1 \
-            AND first >= $2 UNION ALL SELECT run_first, run_last, run_south, run_west, run_north, run_east FROM trackable \
-            WHERE number = $1) r WHERE last >= $3 AND first < $4 AND south <= $5 AND north >= $6 \
+            AND first >= $2 UNION ALL SELECT run_first, CASE WHEN run_last = last_time THEN 'infinity' ELSE run_last END, \
+            run_south, run_west, run_north, run_east FROM trackable WHERE number = $1) r WHERE last >= $3 AND first < $4 AND south <= $5 AND north >= $6 \
             AND (west <= $7 AND east >= $8 OR west <= $9 AND east >= $10) ORDER BY first LIMIT \(RunSpan.runsTogether)
             """,
             [.int(self.trackable)]

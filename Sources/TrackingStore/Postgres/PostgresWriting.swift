@@ -3,37 +3,69 @@ import TrackingCore
 /// Writes what a batch changes, inside a transaction.
 struct PostgresWriting {
     private let connection: PostgresConnection
+    private let how: Points
 
-    init(_ connection: PostgresConnection) { self.connection = connection }
+    /// How points with a number are written.
+    enum Points {
+        /// As they are: the ledger knows that they are new.
+        case copying
+        /// Those that are not there.
+        case comparing
+    }
 
-    /// Writes everything.
-    ///
-    /// - Returns: How many of the points are new.
-    func write(_ changes: RecordingChanges) throws(TrackingError) -> Int {
-        let new = try self.write(changes.points)
+    init(_ connection: PostgresConnection, _ how: Points = .copying) {
+        self.connection = connection
+        self.how = how
+    }
+
+    /// Writes everything but the points.
+    func writeRows(_ changes: RecordingChanges) throws(TrackingError) {
         try self.write(changes.events)
         try self.write(changes.trips)
         try self.write(changes.runs)
         try self.writeStreams(changes)
         try self.write(Array(changes.trackables.values))
-        try self.connection.run(
-            "UPDATE trackable SET version = version + 1 WHERE id = ANY ($1)",
-            [.texts(changes.acknowledgements.keys.map(\.rawValue))])
         for state in changes.states { try self.write(state) }
         try self.write(changes.refused.suffix(StoreLimits.quarantine))
-        return new
     }
 
-    /// Copies the points to a staging table, and takes those over that are not there.
-    private func write(_ points: [PointRow]) throws(TrackingError) -> Int {
-        guard !points.isEmpty else { return 0 }
-        try self.connection.runAll(
-            "CREATE TEMP TABLE IF NOT EXISTS point_stage (LIKE point) ON COMMIT DELETE ROWS")
+    /// Copies the points, and commits. What may be there already comes by way of a staging table, from which what is not there is
+    /// taken.
+    ///
+    /// - Returns: How many of the points are new.
+    func commit(_ points: [PointRow]) throws(TrackingError) -> Int {
+        let isNew = { (row: PointRow) in row.stream != 0 && self.how == .copying }
+        let doubtful = points.filter { !isNew($0) }
+        guard points.isEmpty || !doubtful.isEmpty else {
+            guard try self.copy(points, to: "point", then: "; COMMIT") == "COMMIT" else {
+                throw TrackingError(.storeFailed, "PostgreSQL did not commit")
+            }
+            return points.count
+        }
+        let new = points.filter(isNew)
+        try self.copy(new, to: "point")
+        let count = try new.count + self.compare(doubtful)
+        try self.connection.runAll("COMMIT")
+        return count
+    }
+
+    @discardableResult
+    private func copy(
+        _ points: [PointRow], to table: String, then next: String = ""
+    ) throws(TrackingError) -> String {
+        guard !points.isEmpty else { return "" }
         var bytes: [UInt8] = Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0x00] + Array(repeating: 0, count: 8)
         bytes.reserveCapacity(points.count * 256)
         for point in points { point.append(to: &bytes) }
         bytes.append(integer: Int16(-1))
-        try self.connection.copy("COPY point_stage FROM STDIN (FORMAT binary)", bytes)
+        return try self.connection.copy("COPY \(table) FROM STDIN (FORMAT binary)\(next)", bytes)
+    }
+
+    private func compare(_ points: [PointRow]) throws(TrackingError) -> Int {
+        guard !points.isEmpty else { return 0 }
+        try self.connection.runAll(
+            "CREATE TEMP TABLE IF NOT EXISTS point_stage (LIKE point) ON COMMIT DELETE ROWS")
+        try self.copy(points, to: "point_stage")
         return try self.connection.run("INSERT INTO point SELECT * FROM point_stage ON CONFLICT DO NOTHING").changes
     }
 
@@ -143,6 +175,7 @@ struct PostgresWriting {
     /// Brings the rows of trackables up to date.
     func write(_ trackables: [RecordingLedger.Trackable]) throws(TrackingError) {
         guard !trackables.isEmpty else { return }
+        let runs = trackables.map(\.run?.widened)
         try self.connection.run(
             """
             UPDATE trackable t SET erased_before = u.a, recent = u.b, last_time = u.c, last_stream = u.d, last_seq = u.e, \
@@ -154,10 +187,9 @@ struct PostgresWriting {
                 .ints(trackables.map(\.number)), .doubles(trackables.map(\.erasedBefore?.seconds)),
                 .texts(trackables.map(\.recentNumbers)), .doubles(trackables.map(\.last?.time.seconds)),
                 .ints(trackables.map(\.last?.stream)), .ints(trackables.map(\.last?.seq)),
-                .doubles(trackables.map(\.run?.first.seconds)), .doubles(trackables.map(\.run?.last.seconds)),
-                .doubles(trackables.map(\.run?.south)), .doubles(trackables.map(\.run?.west)),
-                .doubles(trackables.map(\.run?.north)), .doubles(trackables.map(\.run?.east)),
-                .ints(trackables.map { $0.run.map { Int64($0.count) } }),
+                .doubles(runs.map(\.?.first.seconds)), .doubles(runs.map(\.?.last.seconds)),
+                .doubles(runs.map(\.?.south)), .doubles(runs.map(\.?.west)), .doubles(runs.map(\.?.north)),
+                .doubles(runs.map(\.?.east)), .ints(runs.map { $0.map { Int64($0.count) } }),
             ])
     }
 

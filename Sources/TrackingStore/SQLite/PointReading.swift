@@ -42,8 +42,9 @@ struct PointReading {
         let row = try DirectStatement(
             """
             SELECT first, last, south, west, north, east FROM run WHERE trackable = ?1 AND first >= ?2 AND last >= ?3 \
-            AND first < ?4 UNION ALL SELECT run_first, run_last, run_south, run_west, run_north, run_east FROM trackable \
-            WHERE number = ?1 AND run_last >= ?3 AND run_first < ?4 ORDER BY first
+            AND first < ?4 UNION ALL SELECT run_first, iif(run_last = last_time, 9e999, run_last), run_south, run_west, \
+            run_north, run_east FROM trackable WHERE number = ?1 AND (run_last >= ?3 OR run_last = last_time) \
+            AND run_first < ?4 ORDER BY first
             """, in: db)
         defer { row.reset() }
         row.bind(self.trackable, 1)

@@ -204,7 +204,7 @@ extension RecordingLedger.Trackable {
         statement.bind(self.last?.time.seconds, 3)
         statement.bind(self.last?.stream, 4)
         statement.bind(self.last?.seq, 5)
-        if let run = self.run {
+        if let run = self.run?.widened {
             run.bind(to: statement, from: 6)
         } else {
             for place in Int32(6)...12 { statement.bindNull(place) }

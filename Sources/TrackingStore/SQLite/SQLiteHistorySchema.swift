@@ -7,7 +7,7 @@ enum SQLiteHistorySchema {
     /// Tells our files from others: "GdWt".
     static let applicationID: Int64 = 0x4764_5774
 
-    static let migrations: [[String]] = [Self.first]
+    static let migrations: [[String]] = [Self.first, Self.second]
 
     /// Brings a file up to date.
     ///
@@ -99,6 +99,42 @@ enum SQLiteHistorySchema {
         FROM coverage c JOIN stream s ON s.number = c.stream JOIN trackable t ON t.number = s.trackable
         """,
     ]
+
+    /// The rows of a trackable may lack its last points: the open run's box is one that does not change with every point, and the
+    /// views look for the rest.
+    private static let second = [
+        """
+        UPDATE trackable SET run_south = (CAST(run_south * 64 AS INTEGER) - 1) / 64.0, \
+        run_west = (CAST(run_west * 64 AS INTEGER) - 1) / 64.0, run_north = (CAST(run_north * 64 AS INTEGER) + 1) / 64.0, \
+        run_east = (CAST(run_east * 64 AS INTEGER) + 1) / 64.0 WHERE run_count IS NOT NULL
+        """,
+        "DROP VIEW last_position",
+        """
+        CREATE VIEW last_position AS SELECT \(pointColumns) FROM trackable k JOIN point p ON p.trackable = k.number \
+        AND \(isLast) \(pointJoins)
+        """,
+        "DROP VIEW streams",
+        """
+        CREATE VIEW streams AS SELECT t.id AS trackable, s.id AS stream, c.first, \
+        iif(c.mark = 1 AND s.number = t.last_stream AND t.last_seq BETWEEN c.first AND c.last, \
+        max(c.last, coalesce((SELECT max(p.seq) FROM point p WHERE p.trackable = t.number AND p.time > t.last_time \
+        AND p.stream = t.last_stream AND p.seq > t.last_seq AND p.clock_fault = 0), 0)), c.last) AS last, \
+        CASE c.mark WHEN 0 THEN 'erased' WHEN 1 THEN 'stored' WHEN 2 THEN 'refused' WHEN 3 THEN 'gone' \
+        WHEN 4 THEN 'below oldest' END AS mark, s.duplicates, s.clock_faults \
+        FROM coverage c JOIN stream s ON s.number = c.stream JOIN trackable t ON t.number = s.trackable
+        """,
+    ]
+
+    /// Whether point `p` is the newest of trackable `k` whose clock was right.
+    static let isLast = """
+        (p.time, p.stream, p.seq) = (SELECT q.time, q.stream, q.seq FROM point q WHERE q.trackable = k.number \
+        AND q.time >= k.last_time AND q.clock_fault = 0 ORDER BY q.time DESC, q.stream DESC, q.seq DESC LIMIT 1)
+        """
+
+    /// The time of the newest point of trackable `k` whose clock was right.
+    static let lastTime = """
+        (SELECT max(q.time) FROM point q WHERE q.trackable = k.number AND q.time >= k.last_time AND q.clock_fault = 0)
+        """
 
     private static func at(_ column: String) -> String { "strftime('%Y-%m-%dT%H:%M:%fZ', \(column), 'unixepoch')" }
 

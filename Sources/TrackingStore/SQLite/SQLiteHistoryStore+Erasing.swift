@@ -12,6 +12,7 @@ extension SQLiteHistoryStore {
         var report = try await self.write { db, ledger in
             defer { ledger = RecordingLedger() }
             try db.execute(sql: "PRAGMA secure_delete = ON")
+            try Self.settle(trackable, db)
             var erasing = Erasing(of: try SQLiteLedger.load(trackable, [], db) ?? SQLiteLedger.insert(trackable, db))
             try erasing.run(trackable, before: before, now: now, db)
             return erasing.report
@@ -24,6 +25,14 @@ extension SQLiteHistoryStore {
             ]
         }
         return report
+    }
+
+    /// Brings the rows of a trackable up to its points.
+    private static func settle(_ id: TrackableID, _ db: Database) throws {
+        guard let trackable = try SQLiteLedger.load(id, [], db), trackable.tail != nil else { return }
+        var ledger = RecordingLedger()
+        ledger.fill(id, trackable)
+        _ = try ledger.settle(id).write(to: db)
     }
 
     /// Writes the file anew, and empties the write-ahead log.
@@ -65,6 +74,7 @@ extension SQLiteHistoryStore {
     ) throws -> RemovedPart {
         var part = RemovedPart()
         guard let number = try Self.number(of: id, db) else { return part }
+        try Self.settle(id, db)
         for table in ExpiringTable.allCases where !part.isFull {
             let deletion = try DirectStatement(table.deletion(of: "?1", through: "?2", offset: "?3"), in: db)
             deletion.bind(number, 1)
@@ -73,6 +83,7 @@ extension SQLiteHistoryStore {
             try deletion.run()
             part.removed(db.changesCount, of: table)
         }
+        ledger.forget(id)
         guard !part.isFull else { return part }
         let runs = "SELECT number FROM run WHERE trackable = ? AND last <= ?"
         for sql in [
@@ -83,7 +94,6 @@ extension SQLiteHistoryStore {
         ] {
             try db.execute(sql: sql, arguments: [number, last])
         }
-        if db.changesCount > 0 { ledger.forget(id) }
         return part
     }
 

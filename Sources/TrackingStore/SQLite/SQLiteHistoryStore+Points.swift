@@ -22,8 +22,7 @@ extension SQLiteHistoryStore {
             let row = try DirectStatement(
                 """
                 SELECT \(PointReading.columns), k.id, s.id FROM trackable k JOIN point p ON p.trackable = k.number \
-                AND p.time = k.last_time AND p.stream = k.last_stream AND p.seq = k.last_seq \
-                LEFT JOIN stream s ON s.number = p.stream \(trackables == nil ? "" : "WHERE k.id = ?1") ORDER BY k.id
+                AND \(SQLiteHistorySchema.isLast) LEFT JOIN stream s ON s.number = p.stream \(trackables == nil ? "" : "WHERE k.id = ?1") ORDER BY k.id
                 """, in: db)
             var positions: [LastPosition] = []
             func readAll(_ id: TrackableID?) throws {
@@ -70,7 +69,7 @@ extension SQLiteHistoryStore {
             SELECT DISTINCT r.trackable FROM run_box b JOIN run r ON r.number = b.number WHERE b.south <= ?1 AND b.north >= ?2 \
             AND b.west <= ?3 AND b.east >= ?4 AND r.first < ?6 AND r.last >= ?5 UNION \
             SELECT number FROM trackable WHERE run_south <= ?1 AND run_north >= ?2 AND run_west <= ?3 AND run_east >= ?4 \
-            AND run_first < ?6 AND run_last >= ?5
+            AND run_first < ?6 AND (run_last >= ?5 OR run_last = last_time)
             """, in: db)
         defer { row.reset() }
         for (place, value) in [box.north, box.south, box.east, box.west, times.bounds.from, times.bounds.to]

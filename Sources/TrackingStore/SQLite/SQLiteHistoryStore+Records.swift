@@ -9,7 +9,7 @@ extension SQLiteHistoryStore {
         try await self.read { db in
             let row = try DirectStatement(
                 """
-                SELECT k.id, (SELECT p.time FROM point p WHERE p.trackable = k.number ORDER BY p.time LIMIT 1), k.last_time, \
+                SELECT k.id, (SELECT p.time FROM point p WHERE p.trackable = k.number ORDER BY p.time LIMIT 1), \(SQLiteHistorySchema.lastTime), \
                 (SELECT count(*) FROM stream s WHERE s.trackable = k.number) FROM trackable k WHERE k.id > ? \
                 ORDER BY k.id LIMIT ?
                 """, in: db)
@@ -76,21 +76,25 @@ extension SQLiteHistoryStore {
     /// See ``HistoryStore/coverage(of:)``.
     public func coverage(of trackable: TrackableID) async throws(TrackingError) -> [StreamID: StreamCoverage] {
         try await self.read { db in
-            guard let number = try Self.number(of: trackable, db) else { return [:] }
-            let streams = try Self.streams(of: number, db)
+            guard let known = try SQLiteLedger.load(trackable, [], db) else { return [:] }
+            let streams = try Self.streams(of: known, db)
             return Dictionary(uniqueKeysWithValues: streams.map { ($0.id, $0.coverage) })
         }
     }
 
-    private static func streams(of trackable: Int64, _ db: Database) throws -> [VerifyReport.StreamReport] {
+    private static func streams(
+        of trackable: RecordingLedger.Trackable, _ db: Database
+    ) throws -> [VerifyReport.StreamReport] {
         let row = try DirectStatement(
             "SELECT id, number, last, duplicates, clock_faults FROM stream WHERE trackable = ? ORDER BY id", in: db)
         defer { row.reset() }
-        row.bind(trackable, 1)
+        row.bind(trackable.number, 1)
         var streams: [VerifyReport.StreamReport] = []
         while try row.step() {
             guard let id = StreamID(row.text(0)) else { continue }
-            let stream = try SQLiteLedger.stream(number: row.integer(1), end: row.optionalInteger(2), db)
+            let stream =
+                try trackable.streams[id]
+                ?? SQLiteLedger.stream(number: row.integer(1), end: row.optionalInteger(2), db)
             streams.append(
                 VerifyReport.StreamReport(
                     id: id, coverage: stream.coverage, duplicates: Int(row.integer(3)),
@@ -108,7 +112,7 @@ extension SQLiteHistoryStore {
                     db, sql: "SELECT count(*) FROM point WHERE trackable = ? AND stream = 0", arguments: [known.number])
                 ?? 0
             return VerifyReport(
-                streams: try Self.streams(of: known.number, db), points: try Self.count("point", of: known.number, db),
+                streams: try Self.streams(of: known, db), points: try Self.count("point", of: known.number, db),
                 unnumbered: unnumbered, erasedBefore: known.erasedBefore,
                 possibleGaps: try Double.fetchAll(
                     db,

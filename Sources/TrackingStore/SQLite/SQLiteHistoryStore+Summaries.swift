@@ -8,7 +8,7 @@ extension SQLiteHistoryStore {
         try await self.read { db in
             let row = try DirectStatement(
                 """
-                SELECT (SELECT p.time FROM point p WHERE p.trackable = k.number ORDER BY p.time LIMIT 1), k.last_time, \
+                SELECT (SELECT p.time FROM point p WHERE p.trackable = k.number ORDER BY p.time LIMIT 1), \(SQLiteHistorySchema.lastTime), \
                 (SELECT count(*) FROM stream s WHERE s.trackable = k.number) FROM trackable k WHERE k.id = ?1
                 """, in: db)
             var found: [TrackableSummary] = []

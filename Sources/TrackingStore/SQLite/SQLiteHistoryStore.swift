@@ -59,7 +59,7 @@ public final class SQLiteHistoryStore: HistoryStore {
     public func store(_ batch: RecordingBatch) async throws(TrackingError) -> StoreReport {
         try await self.write { db, ledger in
             try SQLiteLedger.fill(&ledger, for: batch, db)
-            let changes = ledger.apply(batch)
+            let changes = ledger.apply(batch, leavingTails: true)
             return StoreReport(changes, newPoints: try changes.write(to: db))
         }
     }

@@ -38,7 +38,27 @@ enum SQLiteLedger {
             trackable.recent.append(id)
             trackable.streams[id] = stream
         }
+        try Self.readTail(of: &trackable, db)
         return trackable
+    }
+
+    /// The points that its rows do not have yet.
+    private static func readTail(of trackable: inout RecordingLedger.Trackable, _ db: Database) throws {
+        guard let last = trackable.last else { return }
+        let row = try DirectStatement(
+            """
+            SELECT time, seq, latitude, longitude FROM point WHERE trackable = ? AND time > ? AND stream = ? AND seq > ?             AND clock_fault = 0 ORDER BY time
+            """, in: db)
+        defer { row.reset() }
+        row.bind(trackable.number, 1)
+        row.bind(last.time.seconds, 2)
+        row.bind(last.stream, 3)
+        row.bind(last.seq, 4)
+        while try row.step() {
+            guard let place = Coordinate(latitude: row.number(2), longitude: row.number(3)) else { continue }
+            let name = PointName(time: UnixTime(row.number(0)), stream: last.stream, seq: row.integer(1))
+            trackable.follow(name, at: place)
+        }
     }
 
     /// Reads the seven columns of a run.

@@ -94,6 +94,11 @@ extension Share {
 
 /// How a gateway is reached from outside.
 enum GatewayURL {
+    /// Whether a browser would say this of where a page is from (RFC 6454): scheme, host, port, and nothing behind them.
+    static func isOrigin(_ text: String) -> Bool {
+        text.utf8.count <= 1000 && text.wholeMatch(of: #/https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?/#) != nil
+    }
+
     /// Checks what was given; a slash at its end is left out.
     ///
     /// - Throws: `ValidationError` that says what is wrong.

@@ -55,7 +55,9 @@ struct History: AsyncParsableCommand {
             var progress = ErrorProgress(isWanted: self.output.map { $0 != "-" } ?? !Terminal.isOutput)
             defer { progress.clear() }
             let summary = try await export.run(store, to: file, &progress)
-            if summary.found == 0, try await store.verify(self.id) == nil { try nothingIsStored(of: self.id) }
+            if summary.found == 0, try await isNothingStored(of: self.id, in: store) {
+                try nothingIsStored(of: self.id)
+            }
             try file.finish()
             progress.clear()
             if let note = summary.note { Program.note(note) }

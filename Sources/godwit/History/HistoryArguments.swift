@@ -68,6 +68,11 @@ func checked<Value>(_ body: () throws(TrackingError) -> Value) throws -> Value {
     do throws(TrackingError) { return try body() } catch { throw ValidationError(error.message) }
 }
 
+/// Whether the store has no point of a trackable: it never had one, or all were erased.
+func isNothingStored(of id: TrackableID, in store: any HistoryStore) async throws -> Bool {
+    try await store.verify(id).map { $0.points == 0 } ?? true
+}
+
 /// Ends a command because the store has nothing of a trackable.
 ///
 /// - Throws: Exit code 1.

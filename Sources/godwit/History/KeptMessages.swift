@@ -37,7 +37,8 @@ struct KeptMessages {
         }
     }
 
-    /// Clears them.
+    /// Clears them. Where all of the trackable is to go, the position is cleared also where the broker keeps none: whoever listens
+    /// forgets it then.
     ///
     /// - Returns: How many there were.
     /// - Throws: Why the broker cannot be reached, or what it refused; `notAuthorized` where it keeps some of them still, as
@@ -48,7 +49,7 @@ struct KeptMessages {
                 group.addTask { await client.run() }
                 defer { group.cancelAll() }
                 let kept = try await self.topics(with: client)
-                for topic in kept {
+                for topic in kept.union(self.before == nil ? [self.positions] : []) {
                     try await client.publish(OutgoingMessage(topic: topic, payload: [], isRetained: true))
                 }
                 let left = kept.isEmpty ? [] : try await self.topics(with: client)

@@ -7,13 +7,13 @@ import TrackingMQTT
 import TrackingPublisher
 import TrackingStore
 
-/// `godwit replay`: publishes recorded points again.
+/// `godwit replay`: publishes what was recorded again.
 struct Replay: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Publish recorded points again, as it happened, under another name.",
+        abstract: "Publish what was recorded again, as it happened, under another name.",
         discussion: """
-            Each point goes out when it is due, with the time that it was recorded with, and marked as a replay; points with a \
-            wrong clock are left out. It ends with the last point, once everything is acknowledged.
+            Each point, trip and event goes out when it is due, with the times that it was recorded with, and points are marked as a \
+            replay; points with a wrong clock are left out. It ends with the last of them, once everything is acknowledged.
             """)
 
     @Argument(help: "Whose points.", transform: TrackableID.checked)
@@ -57,12 +57,15 @@ struct Replay: AsyncParsableCommand {
         configuration.isClientRandom = identity.isRandom
         configuration.defaultResolution = try Resolution(
             accuracy: .maximum, desiredInterval: .zero, minimumDisplacement: 0)
+        // It is carried until the replay is over, however long nothing happens.
+        configuration.intakeLease = .seconds(1e8)
         let publisher = AssetPublisher(
             configuration: configuration, transport: try self.broker.transport(for: configuration))
         publisher.add(Trackable(self.newID))
-        let player = HistoryPlayer(publisher: publisher, pace: try self.pace(), failsFast: self.broker.failFast)
+        let player = HistoryPlayer(
+            publisher: publisher, id: self.newID, pace: try self.pace(), failsFast: self.broker.failFast)
         try await self.store.use { store in
-            if try await store.verify(self.id) == nil { try nothingIsStored(of: self.id) }
+            if try await isNothingStored(of: self.id, in: store) { try nothingIsStored(of: self.id) }
             try await player.run(query, of: store)
         }
     }
@@ -71,10 +74,15 @@ struct Replay: AsyncParsableCommand {
 /// Publishes what a query finds, at its pace.
 struct HistoryPlayer {
     let publisher: AssetPublisher<MQTTTransport>
+    /// For whom.
+    let id: TrackableID
     let pace: ReplayPace
     let failsFast: Bool
 
-    /// Runs until the last point is acknowledged, or a signal ends it.
+    /// So long a trip or an event may take to be acknowledged before what comes next goes out; it is tried on.
+    private static let patience = Duration.seconds(10)
+
+    /// Runs until everything is acknowledged, or a signal ends it.
     func run(_ query: PointQuery, of store: any HistoryStore) async throws {
         let ending = Ending()
         await withTaskGroup(of: Void.self) { group in
@@ -99,20 +107,44 @@ struct HistoryPlayer {
     }
 
     private func play(_ query: PointQuery, of store: any HistoryStore) async throws {
-        var pacer = ReplayPacer(pace: self.pace)
-        let clock = ContinuousClock()
-        let start = clock.now
+        var happenings = try await RecordedHappenings(query, of: store)
+        var clock = ReplayClock(pace: self.pace)
         try await store.readAll(query) { page in
             for point in page where !point.hasClockFault {
-                try Task.checkCancellation()
-                let now = MonotonicTime(.zero).advanced(by: start.duration(to: clock.now))
-                if let due = pacer.due(point.location.time, now: now) {
-                    try await clock.sleep(for: now.duration(to: due))
-                }
-                var fix = point.location
-                (fix.stream, fix.seq, fix.source) = (nil, nil, .replay)
-                await self.publisher.publishAndWait(fix)
+                while let next = happenings.next(until: point.location.time) { try await self.play(next, &clock) }
+                try await clock.wait(for: point.location.time)
+                await self.publisher.publishAndWait(point.location.replayed)
             }
         }
+        while let next = happenings.next() { try await self.play(next, &clock) }
+    }
+
+    private func play(_ draft: RecordDraft, _ clock: inout ReplayClock) async throws {
+        try await clock.wait(for: draft.time)
+        do throws(TrackingError) {
+            _ = try await self.publisher.take([draft], for: self.id, within: Self.patience)
+        } catch {
+            switch error.code {
+            case .brokerUnreachable, .notAcknowledged: break
+            // Why it stops is told elsewhere.
+            case .stopped: throw CancellationError()
+            default: throw error
+            }
+        }
+    }
+}
+
+/// Waits until what was recorded is due.
+private struct ReplayClock {
+    private var pacer: ReplayPacer
+    private let clock = ContinuousClock()
+    private let start = ContinuousClock.now
+
+    init(pace: ReplayPace) { self.pacer = ReplayPacer(pace: pace) }
+
+    mutating func wait(for time: UnixTime) async throws {
+        try Task.checkCancellation()
+        let now = MonotonicTime(.zero).advanced(by: self.start.duration(to: self.clock.now))
+        if let due = self.pacer.due(time, now: now) { try await self.clock.sleep(for: now.duration(to: due)) }
     }
 }

@@ -56,7 +56,7 @@ struct Trips: AsyncParsableCommand {
                 isEmpty = false
                 try file.write(printer.line(entry))
             }
-            if isEmpty, try await store.verify(self.id) == nil { try nothingIsStored(of: self.id) }
+            if isEmpty, try await isNothingStored(of: self.id, in: store) { try nothingIsStored(of: self.id) }
         }
         try file.finish()
     }

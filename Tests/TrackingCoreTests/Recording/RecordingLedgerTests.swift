@@ -104,14 +104,14 @@ struct RecordingLedgerTests {
         #expect(store.acknowledgements == expected.acknowledgements)
     }
 
-    private static func batch(_ recordings: [Recording]) -> RecordingBatch {
+    static func batch(_ recordings: [Recording]) -> RecordingBatch {
         var batch = RecordingBatch()
         batch.recordings = recordings
         return batch
     }
 
     /// A morning of two streams of a van, in pieces of one record.
-    private static let pieces: [Recording] = {
+    static let pieces: [Recording] = {
         var pieces: [Recording] = []
         func add(_ body: (inout Recording) -> Void) {
             var recording = Recording(of: van, at: now)

@@ -54,7 +54,7 @@ struct ModelStore {
             }
             self.ledger.fill(missing.trackable, trackable)
         }
-        let changes = self.ledger.apply(batch)
+        let changes = self.ledger.apply(batch, leavingTails: false)
         for row in changes.points {
             let key = TableModel.Key(
                 trackable: 0, stream: self.names[row.stream] ?? "?", seq: row.seq, time: row.location.time)

@@ -142,7 +142,7 @@ import TrackingCore
         var book = RuleBook([quiet, try Rule(name: "in", .enter(try self.fence()))], now: self.start)
         _ = self.kinds(&book, [self.fix(500, 0)])
         let wide = try Fence(name: "depot", shape: .circle(center: self.depot, radius: 1000))
-        book.replace([quiet, try Rule(name: "in", .enter(wide))])
+        book.replace([quiet, try Rule(name: "in", .enter(wide))], now: self.start)
         #expect(self.kinds(&book, [self.fix(0, 10)]) == [])
         #expect(book.timerFired(now: self.start.advanced(by: .seconds(310))).map(\.rule) == ["quiet"])
     }
@@ -156,12 +156,13 @@ import TrackingCore
         var book = RuleBook(try rules([self.van, other]), now: self.start)
         for id in [self.van, other] { _ = book.moved(id, self.fix(500, 0), now: self.start) }
         _ = book.takeChanges()
-        book.replace(try rules([self.van]))
+        book.replace(try rules([self.van]), now: self.start)
         #expect(book.takeDropped() == [.init(trackable: other, rule: "in"), .init(trackable: other, rule: "quiet")])
         #expect(book.takeDropped() == [])
         #expect(self.kinds(&book, [self.fix(0, 10)]) == ["in 10.0"])
-        // Who comes back begins anew.
-        book.replace(try rules([self.van, other]))
+        // Who comes back begins anew, with where it is.
+        _ = book.moved(other, self.fix(0, 15), now: self.start.advanced(by: .seconds(15)))
+        book.replace(try rules([self.van, other]), now: self.start.advanced(by: .seconds(15)))
         #expect(book.moved(other, self.fix(0, 20), now: self.start.advanced(by: .seconds(20))) == [])
         #expect(book.timerFired(now: self.start.advanced(by: .seconds(320))).map(\.trackable) == [self.van, other])
     }
@@ -202,6 +203,123 @@ import TrackingCore
         var next = RuleBook(rules, kept: book.takeChanges(), now: later)
         #expect(next.timerFired(now: later) == [])
         #expect(next.timerFired(now: later.advanced(by: .seconds(60))).map(\.rule) == ["stay"])
+    }
+
+    // MARK: - What rules begin with
+
+    @Test func aRuleThatComesLaterBeginsWithWhereThingsAre() throws {
+        let (bus, fence) = (try TrackableID("bus"), try self.fence())
+        var book = RuleBook([], now: self.start)
+        for (id, distance) in [(self.van, 500.0), (bus, 10)] {
+            _ = book.moved(id, self.fix(distance, 0), now: self.start)
+            #expect(book.came(near: id == bus, id, now: self.start) == [])
+        }
+        let rules = [
+            try Rule(name: "here", .arrived), try Rule(name: "in", .enter(fence)), try Rule(name: "out", .leave(fence)),
+            try Rule(name: "stay", .dwell(fence, .seconds(60))),
+        ]
+        book.replace(rules, now: self.start.advanced(by: .seconds(100)))
+        // Nothing is told of how things are; whoever was inside stays from now on.
+        #expect(book.timerFired(now: self.start.advanced(by: .seconds(159))) == [])
+        #expect(book.came(near: true, bus, now: self.start.advanced(by: .seconds(159))) == [])
+        let stays = book.timerFired(now: self.start.advanced(by: .seconds(160)))
+        #expect(stays.map(\.rule) == ["stay"] && stays.map(\.trackable) == [bus])
+        // The first crossing is told.
+        #expect(self.kinds(&book, [self.fix(10, 170)]) == ["in 170.0"])
+        #expect(book.came(near: true, self.van, now: self.start.advanced(by: .seconds(170))).map(\.rule) == ["here"])
+        let left = book.moved(bus, self.fix(500, 171), now: self.start.advanced(by: .seconds(171)))
+        #expect(left.map(\.rule) == ["out"])
+    }
+
+    /// A gateway that starts hears the last position from the broker, of whatever time.
+    @Test func anOldPositionIsWhatRulesBeginWith() throws {
+        let fence = try self.fence()
+        let later = self.start.advanced(by: .seconds(7200))
+        for isRuleFirst in [true, false] {
+            let rules = [try Rule(name: "in", .enter(fence)), try Rule(name: "quiet", .silent(.seconds(300)))]
+            var book = RuleBook(isRuleFirst ? rules : [], now: later)
+            #expect(book.moved(self.van, self.fix(500, 0), now: later) == [])
+            if !isRuleFirst { book.replace(rules, now: later) }
+            #expect(book.timerFired(now: later.advanced(by: .seconds(299))) == [])
+            let silent = book.timerFired(now: later.advanced(by: .seconds(300)))
+            #expect(silent.map(\.kind) == [.silent] && silent.first?.location == self.fix(500, 0))
+            #expect(book.timerFired(now: later.advanced(by: .seconds(9000))) == [])
+            #expect(self.kinds(&book, [self.fix(10, 17_000)]) == ["in 17000.0"])
+        }
+    }
+
+    @Test func whoIsNamedAndNeverHeardOfIsSilent() throws {
+        let bus = try TrackableID("bus")
+        let quiet = try Rule(name: "quiet", .silent(.seconds(60)), of: [self.van])
+        var book = RuleBook([quiet], now: self.start)
+        book.deaf(now: self.start)
+        book.listening(now: self.start.advanced(by: .seconds(5)))
+        #expect(book.timerFired(now: self.start.advanced(by: .seconds(64))) == [])
+        let told = book.timerFired(now: self.start.advanced(by: .seconds(65)))
+        #expect(told.map(\.trackable) == [self.van] && told.first?.location == nil)
+        // Kept as told: a restart does not tell it again.
+        let later = self.start.advanced(by: .seconds(1000))
+        var next = RuleBook([quiet], kept: book.takeChanges(), now: later)
+        next.deaf(now: later)
+        next.listening(now: later)
+        #expect(next.timerFired(now: later.advanced(by: .seconds(1000))) == [])
+        // One that comes while it runs counts from then.
+        next.replace([quiet, try Rule(name: "bus", .silent(.seconds(60)), of: [bus])], now: later)
+        #expect(next.timerFired(now: later.advanced(by: .seconds(59))) == [])
+        #expect(next.timerFired(now: later.advanced(by: .seconds(60))).map(\.rule) == ["bus"])
+    }
+
+    /// What was told before a restart is not told again for the position that the broker kept, and for a newer one it is.
+    @Test func whatTheBrokerKeptIsNoSignWhereItWasHeardBefore() throws {
+        let quiet = try Rule(name: "quiet", .silent(.seconds(30)))
+        var book = RuleBook([quiet], now: self.start)
+        book.heard(self.van, now: self.start)
+        _ = book.moved(self.van, self.fix(0, 0), now: self.start)
+        #expect(book.timerFired(now: self.start.advanced(by: .seconds(30))).count == 1)
+        let later = self.start.advanced(by: .seconds(60))
+        for (second, isTold) in [(0.0, false), (50, true)] {
+            var next = RuleBook([quiet], kept: book.takeChanges(), now: later)
+            _ = next.moved(self.van, self.fix(0, second), now: later)
+            #expect(next.timerFired(now: later.advanced(by: .seconds(100))).count == (isTold ? 1 : 0))
+            book = next
+        }
+    }
+
+    @Test func whoIsTooFastOrLowWhenFirstHeardOfIsTold() throws {
+        let rules = [try Rule(name: "fast", .speed(above: 20)), try Rule(name: "low", .lowBattery(below: 20))]
+        var book = RuleBook(rules, now: self.start)
+        #expect(self.kinds(&book, [self.fix(0, 1, speed: 21, battery: 0.14)]) == ["fast 1.0", "low 1.0"])
+        #expect(self.kinds(&book, [self.fix(0, 2, speed: 22, battery: 0.13)]) == [])
+        // So it is for rules that come later, with the next position.
+        book.replace(try rules.map { try Rule(name: "new \($0.name)", $0.condition) }, now: self.start)
+        #expect(book.timerFired(now: self.start.advanced(by: .seconds(2))) == [])
+        #expect(self.kinds(&book, [self.fix(0, 3, speed: 22, battery: 0.13)]) == ["new fast 3.0", "new low 3.0"])
+    }
+
+    @Test(arguments: [(0.14, 14.0), (0.29, 29), (0.145, 14.5), (0.123456, 12.3)])
+    func theChargeIsToldWithoutTheRestOfItsFraction(level: Double, percent: Double) throws {
+        var book = RuleBook([try Rule(name: "low", .lowBattery(below: 50))], now: self.start)
+        let told = book.moved(self.van, self.fix(0, 1, battery: level), now: self.start.advanced(by: .seconds(1)))
+        #expect(told.first?.detail["percent"] == .number(percent))
+    }
+
+    @Test func whatIsForgottenBeginsAnew() throws {
+        let fence = try self.fence()
+        let rules = [
+            try Rule(name: "in", .enter(fence)), try Rule(name: "mine", .silent(.seconds(60)), of: [self.van]),
+            try Rule(name: "quiet", .silent(.seconds(60))),
+        ]
+        var book = RuleBook(rules, now: self.start)
+        _ = self.kinds(&book, [self.fix(500, 0)])
+        _ = book.takeChanges()
+        book.forget(self.van, now: self.start.advanced(by: .seconds(10)))
+        #expect(
+            book.takeDropped() == [.init(trackable: self.van, rule: "in"), .init(trackable: self.van, rule: "quiet")])
+        #expect(book.takeChanges().map(\.rule) == ["mine"])
+        // Who is named is expected all the same; where it was is told of nobody.
+        let silent = book.timerFired(now: self.start.advanced(by: .seconds(1000)))
+        #expect(silent.map(\.rule) == ["mine"] && silent.first?.location == nil)
+        #expect(self.kinds(&book, [self.fix(0, 1010)]) == [])
     }
 
     @Test func silenceOfAThousandFixesIsOneDeadline() throws {

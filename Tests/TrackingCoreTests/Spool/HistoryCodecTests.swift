@@ -70,6 +70,16 @@ struct HistoryCodecTests {
         #expect(try HistoryCodec.decodeAcknowledgement(Array("{\"streams\":{\(many)}}".utf8)).streams.count == 8)
     }
 
+    @Test(arguments: [
+        (#"{"streams":{"vjk":"x"}}"#, "streams.vjk must be"), (#"{"streams":7}"#, "streams must be an object"),
+    ])
+    func aBadAcknowledgementNamesTheMember(payload: String, reason: String) {
+        let error = #expect(throws: TrackingError.self) {
+            _ = try HistoryCodec.decodeAcknowledgement(Array(payload.utf8))
+        }
+        #expect(error?.message.hasPrefix(reason) == true, "\(String(describing: error))")
+    }
+
     @Test func aChangeOfAnySingleByteChangesTheChecksum() {
         let record = self.point(3)
         let stream = StreamID("s")!

@@ -8,6 +8,8 @@ struct SpoolBench {
     let current: StreamID
     /// What is on disk.
     var disk: [StreamID: [UInt64: SpoolRecord]] = [:]
+    /// How many records were asked for, each time.
+    var asked: [Int] = []
     /// Every batch, in the order in which it was published.
     var batches: [HistoryBatch] = []
     var removed: [StreamID: Set<UInt64>] = [:]
@@ -95,6 +97,7 @@ struct SpoolBench {
     }
 
     private mutating func read(_ stream: StreamID, _ seqs: SeqSet, _ maximumBytes: Int) {
+        self.asked.append(seqs.count)
         var records: [SpoolRecord] = []
         var missing = SeqSet()
         var bytes = 0
@@ -108,6 +111,6 @@ struct SpoolBench {
             if bytes > maximumBytes, !records.isEmpty { break }
             records.append(record)
         }
-        self.perform(self.machine.loaded(records, missing: missing, now: self.now))
+        self.perform(self.machine.loaded(SpoolRecords(records), missing: missing, now: self.now))
     }
 }

@@ -35,14 +35,66 @@ struct SpoolStateMachineTests {
         #expect(bench.machine.answered(nil, now: bench.now).contains { if case .publish = $0 { true } else { false } })
     }
 
+    @Test func severalBatchesAreReadTogetherWhereThereIsMemory() throws {
+        var bench = SpoolBench(try self.configuration())
+        bench.machine.batchesAhead = 8
+        bench.append(1...155)
+        bench.open()
+        #expect(bench.asked == [10, 40])
+        bench.answer()
+        #expect(bench.asked == [10, 40, 40], "before what was read comes to an end")
+        for _ in 0..<13 { bench.answer() }
+        #expect(bench.asked == [10, 40, 40, 40, 20], "full batches alone")
+        #expect(bench.sent == stride(from: UInt64(1), through: 141, by: 10).map { Array($0...($0 + 9)) })
+        bench.answer()
+        #expect(bench.machine.queued == 5)
+    }
+
+    @Test func oneBatchIsReadAheadWhereManyShareTheMemory() throws {
+        var bench = SpoolBench(try self.configuration())
+        bench.append(1...50)
+        bench.open()
+        for _ in 0..<5 { bench.answer() }
+        #expect(bench.asked == [10, 10, 10, 10, 10])
+        #expect(bench.machine.queued == 0)
+    }
+
+    /// A limit of bytes: what does not fit into one batch is in the next.
+    @Test func batchesOfSeveralReadingsKeepToTheirBytes() throws {
+        var configuration = try self.configuration()
+        configuration.batchBytes = 21
+        var bench = SpoolBench(configuration)
+        bench.machine.batchesAhead = 8
+        bench.append(100...160)
+        bench.open()
+        for _ in 0..<9 { bench.answer() }
+        #expect(bench.sent.flatMap { $0 } == Array(100...160).prefix(bench.sent.joined().count).map { $0 })
+        #expect(bench.sent.allSatisfy { $0.count <= 7 })
+        #expect(bench.machine.queued < 10)
+    }
+
+    @Test func whatWasReadIsNotKeptWithoutAConnection() throws {
+        var bench = SpoolBench(try self.configuration())
+        bench.machine.batchesAhead = 8
+        bench.append(1...100)
+        bench.open()
+        bench.close()
+        bench.open()
+        bench.answer()
+        bench.answer()
+        #expect(bench.sent == [Array(1...10), [], Array(1...10), Array(11...20)], "an empty one asks first")
+        #expect(bench.asked == [10, 40, 40, 40])
+    }
+
     @Test func whatWasReadAndBecameSafeMeanwhileIsNotSent() throws {
         var bench = SpoolBench(try self.configuration())
+        bench.machine.batchesAhead = 4
         bench.append(1...30)
         bench.open()
         bench.machine.sentLive(SeqSet([12...13]))
         bench.perform(bench.machine.takenLive(SeqSet([12...13]), now: bench.now))
         bench.answer()
-        #expect(bench.sent == [Array(1...10), [11] + Array(14...20)])
+        #expect(bench.sent == [Array(1...10), [11] + Array(14...22)])
     }
 
     @Test func whatWasReadIsReadAnewWhenSomethingOlderIsToGoAgain() throws {

@@ -37,6 +37,31 @@ import TrackingCore
         self.read([Array(text.utf8)[...]])
     }
 
+    @Test func aCDATASectionIsText() {
+        let text =
+            "<gpx><trk><trkseg><trkpt lat=\"1\" lon=\"2\"><ele>1<![CDATA[9.]]>5</ele>"
+            + "<time><![CDATA[2021-06-01T10:00:06Z]]></time></trkpt></trkseg></trk></gpx>"
+        for pieces in [[Array(text.utf8)[...]], text.utf8.map { [$0][...] }] {
+            let (events, failure) = self.read(pieces)
+            guard failure == nil, case .fix(let fix) = events.first else {
+                Issue.record("\(events) \(failure.map { "\($0)" } ?? "")")
+                continue
+            }
+            #expect(fix.altitude == 19.5 && fix.time == UnixTime(1_622_541_606))
+        }
+    }
+
+    @Test func aFileOfPlacesAloneSaysSo() {
+        let (events, failure) = self.read(
+            "<gpx><wpt lat=\"1\" lon=\"2\"/><rte><rtept lat=\"1\" lon=\"2\"/></rte></gpx>")
+        #expect(failure == nil)
+        #expect(
+            events == [
+                .badInput("the GPX has 2 waypoints or route points, which nobody passed at a time, and no track")
+            ])
+        #expect(self.read("<gpx></gpx>").events.isEmpty)
+    }
+
     @Test func trackPointsAreReadAndOthersRefusedByNumber() throws {
         let (events, failure) = self.read(Self.track)
         #expect(failure == nil)

@@ -8,7 +8,7 @@ import TrackingCore
     static func feature(_ time: Int) -> String {
         """
         {"type":"Feature","geometry":{"type":"Point","coordinates":[-8.62,52.65]},"properties":{"time":\(time),\
-        "stream":"0f8fad5b-d9cb-469f-a165-70867728950e","seq":7,"speed":3.5}}
+        "stream":"0f8fad5b-d9cb-469f-a165-70867728950e","seq":7,"tripId":"t1","mode":"ACTIVE","source":"network","speed":3.5}}
         """
     }
 
@@ -22,7 +22,7 @@ import TrackingCore
         #expect(fixes.map(\.time.seconds) == [1_700_000_000, 1_700_000_001])
         let fix = try #require(fixes.first)
         #expect(fix.coordinate == Coordinate(latitude: 52.65, longitude: -8.62) && fix.speed == 3.5)
-        #expect(fix.seq == nil && fix.stream == nil)
+        #expect(fix.seq == nil && fix.stream == nil && fix.tripID == nil && fix.mode == nil && fix.source == .network)
     }
 
     @Test func aBadLineIsToldByItsNumberAndTheNextOneIsRead() {

@@ -119,6 +119,18 @@ import TrackingRuntime
         }
     }
 
+    @Test(arguments: ["", "no sentence\n\n# a comment\n$GPGGA,1*00\n"])
+    func whatHasNoSentenceIsNoRecordingOfNMEA(text: String) async throws {
+        try await withFolder { folder in
+            let path = try folder.file("track.nmea", text)
+            let (log, error) = await runToEnd(RecordingSource(.nmea, file: path, pace: .maximum))
+            #expect(
+                error?.code == .inputUnreadable && error?.message.contains(path) == true, "\(String(describing: error))"
+            )
+            #expect(log.badInputs.count == (text.isEmpty ? 0 : 2), "\(log.badInputs)")
+        }
+    }
+
     /// The recordings that are shared between projects; see `docs/sources.md` for where they are looked for.
     @Test(.enabled(if: Tracks.folder != nil, "the shared recordings are not here (GODWIT_TRACKS)"))
     func theSharedTracksAreReadWhole() async throws {
@@ -126,7 +138,7 @@ import TrackingRuntime
             "limerick_bus/304_to_UL_2019-02-18.gpx": (2144, 0), "gpxpy/Mojstrovka.gpx": (184, 0),
             "gpxpy/around-visnjan-with-car.gpx": (104, 0), "gpxpy/cerknicko-jezero.gpx": (296, 0),
             "gpxpy/korita-zbevnica.gpx": (513, 358), "gpxpy/track-with-extremes.gpx": (0, 25),
-            "gpxpy/track_with_dilution_errors.gpx": (0, 1), "gpxpy/unicode_with_bom.gpx": (0, 0),
+            "gpxpy/track_with_dilution_errors.gpx": (0, 1), "gpxpy/unicode_with_bom.gpx": (0, 1),
         ]
         for (name, count) in expected {
             let (log, error) = await runToEnd(RecordingSource(.gpx, file: try Tracks.path(name), pace: .maximum))

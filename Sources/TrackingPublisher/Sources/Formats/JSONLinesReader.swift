@@ -29,9 +29,8 @@ struct JSONLinesReader: RecordingDecoder {
             guard !text.isEmpty else { return nil }
             do throws(TrackingError) {
                 var location = try self.decode(text)
-                // These number the record in the stream that it came from; the publisher gives it its own.
-                location.seq = nil
-                location.stream = nil
+                // These are of the publisher that recorded it: its numbers, its trip, its way of tracking. This one gives its own.
+                (location.seq, location.stream, location.tripID, location.mode) = (nil, nil, nil, nil)
                 return .fix(location)
             } catch {
                 return .badInput("line \(number): \(error.message)")

@@ -1,0 +1,77 @@
+import Glibc
+
+/// What shows that a file is, or once was, a log: a damaged one is salvaged and set aside, a file of somebody else's is left
+/// alone.
+///
+/// A log has its tables' text on its first page and checksummed rows on the others, and both may be in its write-ahead log as
+/// well; a flip, a cut or a lost page never takes all of that. What holds nothing, because it is empty, has no table, or was
+/// left as zeroes by a power cut, can become a log.
+struct LogTraces {
+    let path: String
+
+    private struct Found: Error {}
+
+    private static let header = Array("SQLite format 3\0".utf8)
+    private static let statements = SpoolSchema.versions.flatMap { $0 }.map { Array($0.utf8) }
+
+    /// Whether the file is there and was never a log.
+    var areMissing: Bool {
+        var status = stat()
+        // Why something that is no file cannot be opened is said when that is tried.
+        guard stat(self.path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else {
+            return false
+        }
+        let descriptor = open(self.path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        let first = Self.page(of: descriptor, at: 0)
+        if Self.namesTables(first) || Self.hasNoTable(first) { return false }
+        return !Self.isZero(descriptor) && !self.hasRows && !self.isNamedAhead
+    }
+
+    /// A whole row of any version.
+    private var hasRows: Bool {
+        do {
+            try LogRows(path: self.path).forEach { _ in throw Found() }
+            return false
+        } catch { return true }
+    }
+
+    /// A log that was not closed may have its tables in the write-ahead log alone.
+    private var isNamedAhead: Bool {
+        let descriptor = open(self.path + "-wal", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var offset = 32 + 24
+        while case let page = Self.page(of: descriptor, at: offset), !page.isEmpty {
+            if Self.namesTables(page) { return true }
+            offset += 24 + SpoolSchema.pageSize
+        }
+        return false
+    }
+
+    private static func namesTables(_ page: [UInt8]) -> Bool {
+        self.statements.contains { page.firstRange(of: $0) != nil }
+    }
+
+    /// A database of SQLite's whose first page lists nothing.
+    private static func hasNoTable(_ page: [UInt8]) -> Bool {
+        page.starts(with: self.header) && page.dropFirst(103).prefix(2).allSatisfy { $0 == 0 }
+    }
+
+    private static func isZero(_ descriptor: Int32) -> Bool {
+        var offset = 0
+        while case let page = self.page(of: descriptor, at: offset), !page.isEmpty {
+            guard page.allSatisfy({ $0 == 0 }) else { return false }
+            offset += page.count
+        }
+        return true
+    }
+
+    /// What there is of a page; nothing behind the end.
+    private static func page(of descriptor: Int32, at offset: Int) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: SpoolSchema.pageSize) { buffer, count in
+            count = max(0, pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset)))
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import TrackingCore
+
+/// The checksum of a record's row: 64 bits over stream, seq, time, kind, trip and payload, eight bytes at a time.
+///
+/// Each word goes in by `rotate((sum ^ word) * odd)`, which can be undone: a change of any bytes of one word always changes the
+/// sum, and so do any two words that change places with all but one in 2⁶⁴ chance. A payload goes through four sums side by
+/// side, so that one multiplication need not wait for the other. Rows of logs before version 3 have FNV-1a in its place
+/// (``SpoolRecord/checksum(in:)``), a byte at a time.
+struct RecordChecksum: Hashable, Sendable {
+    private let stream: StreamID
+    private let seed: UInt64
+
+    init(_ stream: StreamID) {
+        self.stream = stream
+        self.seed = Array(stream.rawValue.utf8).withUnsafeBytes { bytes in
+            Self.add(bytes, to: Self.mixed(0x9E37_79B9_7F4A_7C15, UInt64(bytes.count)))
+        }
+    }
+
+    /// Of what a row says.
+    ///
+    /// - Parameter trip: Empty where there is none.
+    func value(
+        seq: UInt64, time: Double, kind: UInt8, trip: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer
+    ) -> UInt64 {
+        var sum = Self.mixed(self.seed, seq)
+        sum = Self.mixed(sum, time.bitPattern)
+        sum = Self.mixed(sum, UInt64(kind) | UInt64(truncatingIfNeeded: trip.count) << 8)
+        sum = Self.mixed(sum, UInt64(truncatingIfNeeded: payload.count))
+        sum = Self.add(trip, to: sum)
+        sum = Self.add(payload, to: sum)
+        sum = (sum ^ sum >> 32) &* Self.factor
+        return sum ^ sum >> 29
+    }
+
+    /// Of a record.
+    func value(of record: SpoolRecord) -> UInt64 {
+        var trip = record.tripID ?? ""
+        return trip.withUTF8 { trip in
+            record.payload.withUnsafeBytes { payload in
+                self.value(
+                    seq: record.seq, time: record.time.seconds, kind: record.kind.rawValue,
+                    trip: UnsafeRawBufferPointer(trip), payload: payload)
+            }
+        }
+    }
+
+    /// Whether a record is what its row's checksum was made of, in this release or an earlier one.
+    func accepts(_ record: SpoolRecord, _ checksum: UInt64) -> Bool {
+        self.value(of: record) == checksum || record.checksum(in: self.stream) == checksum
+    }
+
+    private static let factor: UInt64 = 0xBF58_476D_1CE4_E5B9
+
+    @inline(__always)
+    private static func mixed(_ sum: UInt64, _ word: UInt64) -> UInt64 {
+        let product = (sum ^ word) &* Self.factor
+        return product << 31 | product >> 33
+    }
+
+    private static func add(_ bytes: UnsafeRawBufferPointer, to start: UInt64) -> UInt64 {
+        var sum = start
+        var place = 0
+        func word(_ offset: Int) -> UInt64 {
+            UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: place + offset, as: UInt64.self))
+        }
+        if bytes.count >= 32 {
+            var (first, second, third, fourth) = (sum, sum &+ 1, sum &+ 2, sum &+ 3)
+            while place + 32 <= bytes.count {
+                first = Self.mixed(first, word(0))
+                second = Self.mixed(second, word(8))
+                third = Self.mixed(third, word(16))
+                fourth = Self.mixed(fourth, word(24))
+                place += 32
+            }
+            sum = Self.mixed(Self.mixed(Self.mixed(Self.mixed(sum, first), second), third), fourth)
+        }
+        while place + 8 <= bytes.count {
+            sum = Self.mixed(sum, word(0))
+            place += 8
+        }
+        guard place < bytes.count else { return sum }
+        var last: UInt64 = 0
+        for byte in bytes[place...].reversed() { last = last << 8 | UInt64(byte) }
+        return Self.mixed(sum, last)
+    }
+}

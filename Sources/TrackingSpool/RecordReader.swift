@@ -1,0 +1,79 @@
+import TrackingCore
+import TrackingSQLite
+
+/// Takes in the rows of a reading, straight from SQLite's own memory.
+struct RecordReader {
+    /// The number of the stream.
+    let number: Int64
+    private let id: StreamID
+    private let sum: RecordChecksum
+    private let maximumCount: Int
+    private let maximumBytes: Int
+    private var records = SpoolRecords()
+    /// The number of the last that was read.
+    private(set) var last: UInt64 = 0
+    /// The number of the first that went beyond the limits.
+    private(set) var excess: UInt64?
+    /// The trip of the last record: the next is most often of the same.
+    private var trip: [UInt8] = []
+    private var tripID: String?
+
+    init(_ stream: SpoolBook.Stream, maximumCount: Int, maximumBytes: Int) {
+        self.number = stream.number
+        self.id = stream.id
+        self.sum = stream.sum
+        self.maximumCount = maximumCount
+        self.maximumBytes = maximumBytes
+    }
+
+    /// A point has some 300 bytes.
+    mutating func reserve(_ count: Int) {
+        let count = min(count, 10_000)
+        self.records.reserve(count, bytes: min(320 * count, self.maximumBytes))
+    }
+
+    /// Takes in a row of seq, time, kind, trip, payload and checksum, unless it is damaged.
+    mutating func take(_ row: DirectStatement) {
+        let payload = row.buffer(4, isText: false)
+        guard let kind = UInt8(exactly: row.integer(2)).flatMap(SpoolRecord.Kind.init),
+            let seq = UInt64(exactly: row.integer(0)), seq > self.last
+        else { return }
+        let trip = row.isNull(3) ? UnsafeRawBufferPointer(start: nil, count: 0) : row.buffer(3, isText: true)
+        let (time, checksum) = (row.number(1), UInt64(bitPattern: row.integer(5)))
+        let value = self.sum.value(
+            seq: seq, time: time, kind: kind.rawValue, trip: trip, payload: payload)
+        guard value == checksum || self.hasEarlierSum(seq, time, kind, trip, payload, checksum) else { return }
+        let isFull =
+            self.records.count >= self.maximumCount
+            || (!self.records.isEmpty && payload.count > self.maximumBytes - self.records.byteCount)
+        guard !isFull else { return self.excess = seq }
+        self.last = seq
+        self.records.append(
+            seq: seq, time: UnixTime(time), kind: kind, tripID: row.isNull(3) ? nil : self.text(trip), payload: payload)
+    }
+
+    /// What was read, and what of `seqs` was not.
+    func reading(of seqs: SeqSet) -> SpoolReading {
+        var missing = seqs
+        missing.subtract(self.records.seqs)
+        return SpoolReading(records: self.records, missing: missing)
+    }
+
+    /// A log of before version 3.
+    private func hasEarlierSum(
+        _ seq: UInt64, _ time: Double, _ kind: SpoolRecord.Kind, _ trip: UnsafeRawBufferPointer,
+        _ payload: UnsafeRawBufferPointer, _ checksum: UInt64
+    ) -> Bool {
+        let record = SpoolRecord(
+            seq: seq, time: UnixTime(time), kind: kind, tripID: String(decoding: trip, as: UTF8.self),
+            payload: Array(payload))
+        return record.checksum(in: self.id) == checksum
+    }
+
+    private mutating func text(_ bytes: UnsafeRawBufferPointer) -> String {
+        if let tripID = self.tripID, self.trip.elementsEqual(bytes) { return tripID }
+        let text = String(decoding: bytes, as: UTF8.self)
+        (self.trip, self.tripID) = (Array(bytes), text)
+        return text
+    }
+}

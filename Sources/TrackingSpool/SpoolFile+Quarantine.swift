@@ -1,0 +1,115 @@
+import GRDB
+import TrackingCore
+import TrackingSQLite
+
+/// What is set aside.
+extension SpoolFile {
+    func quarantine(_ seq: UInt64, of id: StreamID, reason: String, _ db: Database) throws {
+        guard let stream = self.book[id], stream.stored.contains(seq) else { return }
+        let query = try DirectStatement(
+            "SELECT place, seq, time, kind, trip, payload, checksum FROM record WHERE stream = ? AND seq = ?", in: db)
+        query.bind(stream.number, 1)
+        query.bind(Int64(clamping: seq), 2)
+        defer { query.reset() }
+        // A damaged record is not worth keeping.
+        if try query.step(), let record = Self.record(query, from: 1, of: stream) {
+            let entry = SpoolEntry(record, of: stream.trackable, in: id)
+            let text = String(decoding: reason.utf8.prefix(500), as: UTF8.self)
+            try self.insert(QuarantinedRecord(place: query.integer(0), entry: entry, reason: text), db)
+        }
+        query.reset()
+        // Its place is needed if it comes back.
+        try self.delete(SeqSet(CollectionOfOne(seq...seq)), of: stream, db)
+    }
+
+    func insert(_ row: QuarantinedRecord, _ db: Database) throws {
+        let statement = try DirectStatement("INSERT INTO quarantine VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", in: db)
+        let record = row.entry.record
+        statement.bind(row.place, 1)
+        statement.bind(row.entry.trackable.rawValue, 2)
+        statement.bind(row.entry.stream.rawValue, 3)
+        statement.bind(Int64(clamping: record.seq), 4)
+        statement.bind(record.time.seconds, 5)
+        statement.bind(Int64(record.kind.rawValue), 6)
+        statement.bind(record.tripID, 7)
+        statement.bind(row.reason, 9)
+        statement.bind(row.checksum, 10)
+        try statement.run(binding: record.payload, 8)
+        self.book.quarantined += 1
+    }
+
+    /// Those after a place whose rows are whole.
+    func quarantined(after place: Int64, maximumCount: Int, _ db: Database) throws -> [QuarantinedRecord] {
+        let statement = try DirectStatement(
+            """
+            SELECT place, trackable, stream, reason, checksum, seq, time, kind, trip, payload FROM quarantine \
+            WHERE place > ? ORDER BY place
+            """, in: db)
+        defer { statement.reset() }
+        statement.bind(place, 1)
+        var rows: [QuarantinedRecord] = []
+        while rows.count < maximumCount, try statement.step() {
+            guard let trackable = try? TrackableID(statement.text(1)), let stream = StreamID(statement.text(2)),
+                let seq = UInt64(exactly: statement.integer(5)),
+                let kind = UInt8(exactly: statement.integer(7)).flatMap(SpoolRecord.Kind.init)
+            else { continue }
+            let record = SpoolRecord(
+                seq: seq, time: UnixTime(statement.number(6)), kind: kind,
+                tripID: statement.isNull(8) ? nil : statement.text(8), payload: statement.bytes(9))
+            let row = QuarantinedRecord(
+                place: statement.integer(0), entry: SpoolEntry(record, of: trackable, in: stream),
+                reason: statement.text(3))
+            if row.checksum == statement.integer(4) { rows.append(row) }
+        }
+        return rows
+    }
+
+    func retryQuarantined(_ places: [Int64]?, _ db: Database) throws -> [SpoolPart] {
+        var back: [StreamID: SpoolPart] = [:]
+        let insertion = try DirectStatement("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", in: db)
+        try self.eachQuarantined(places, db) { row in
+            let id = row.entry.stream
+            let stream = self.book[id] ?? self.book.begin(id, of: row.entry.trackable, isEnded: true)
+            guard !stream.stored.contains(row.entry.record.seq) else { return }
+            try self.clearWay(for: row.entry.record.seq, of: stream, db)
+            try self.insert(row.entry.record, of: stream, at: row.place, with: insertion)
+            let seq = SeqSet(CollectionOfOne(row.entry.record.seq...row.entry.record.seq))
+            self.book.added(seq, of: id, bytes: row.entry.record.payload.count)
+            back[id, default: SpoolPart(trackable: stream.trackable, stream: id, seqs: SeqSet())].seqs.formUnion(seq)
+        }
+        _ = try self.dropQuarantined(places, db)
+        return Array(back.values)
+    }
+
+    private func eachQuarantined(
+        _ places: [Int64]?, _ db: Database, _ body: (QuarantinedRecord) throws -> Void
+    ) throws {
+        if let places {
+            for place in places {
+                let row = try self.quarantined(after: place &- 1, maximumCount: 1, db).first
+                if let row, row.place == place { try body(row) }
+            }
+            return
+        }
+        var last: Int64 = 0
+        while let row = try self.quarantined(after: last, maximumCount: 1, db).first {
+            try body(row)
+            last = row.place
+        }
+    }
+
+    func dropQuarantined(_ places: [Int64]?, _ db: Database) throws -> Int {
+        var count = 0
+        if let places {
+            for place in places {
+                try db.execute(sql: "DELETE FROM quarantine WHERE place = ?", arguments: [place])
+                count += db.changesCount
+            }
+        } else {
+            try db.execute(sql: "DELETE FROM quarantine")
+            count = db.changesCount
+        }
+        self.book.quarantined -= count
+        return count
+    }
+}

@@ -1,0 +1,20 @@
+import Dispatch
+
+/// The one thread on which all of a log's SQLite happens, and the executor of tasks that prefer it.
+final class SpoolThread: TaskExecutor {
+    private let queue = DispatchQueue(label: "godwit.spool")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        self.queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+
+    /// Does something soon, in order.
+    func async(_ body: @escaping @Sendable () -> Void) { self.queue.async(execute: body) }
+
+    /// Does something later.
+    func async(after wait: Duration, _ body: @escaping @Sendable () -> Void) {
+        let (seconds, attoseconds) = wait.components
+        self.queue.asyncAfter(deadline: .now() + Double(seconds) + Double(attoseconds) / 1e18, execute: body)
+    }
+}

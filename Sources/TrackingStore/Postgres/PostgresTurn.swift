@@ -1,0 +1,68 @@
+import TrackingCore
+
+/// Who may write without looking. A store that writes alone has the turn: while its name stands in the row, nobody else has written,
+/// and what it knows is so. Where several write, nobody has it: the rows of a batch's trackables are locked and their versions
+/// looked at.
+struct PostgresTurn {
+    /// So many commits a store writes as one of several, after another took the turn from it.
+    static let commitsAmongOthers = 1000
+
+    private let name = Int64.random(in: 1 ... .max)
+    /// Whether this store had it when it last looked.
+    private(set) var isHeld = false
+    private var left = 0
+
+    /// What a transaction finds.
+    enum Found {
+        /// Nobody has written since: what is known is so.
+        case alone
+        /// Nobody else writes until the transaction ends; nothing that is known may be so.
+        case taken
+        /// Others write as well; what is known of a trackable is so while its row has the known version.
+        case shared
+        /// The same, and nothing that is known may be so.
+        case sharedAnew
+    }
+
+    /// Whether this store is not to rely on having it.
+    mutating func giveUp() { self.isHeld = false }
+
+    /// Begins a transaction of one who has it, and asks whether that is so still: ``answer(_:)`` tells.
+    func ask(_ connection: PostgresConnection) throws(TrackingError) {
+        try connection.send("BEGIN; SELECT FROM turn WHERE holder = \(self.name) FOR UPDATE")
+    }
+
+    /// What the transaction finds.
+    mutating func answer(_ connection: PostgresConnection) throws(TrackingError) -> Found {
+        guard try connection.sentCount() != 1 else { return .alone }
+        (self.isHeld, self.left) = (false, Self.commitsAmongOthers)
+        _ = try self.share(connection)
+        return .sharedAnew
+    }
+
+    /// Begins a transaction of one who writes.
+    mutating func begin(_ connection: PostgresConnection) throws(TrackingError) -> Found {
+        if self.isHeld {
+            try self.ask(connection)
+            return try self.answer(connection)
+        }
+        try connection.runAll("BEGIN")
+        guard self.left == 0 else {
+            self.left -= 1
+            return try self.share(connection)
+        }
+        try connection.run("UPDATE turn SET holder = $1", [.int(self.name)])
+        self.isHeld = true
+        return .taken
+    }
+
+    private func share(_ connection: PostgresConnection) throws(TrackingError) -> Found {
+        // It waits for one who writes alone.
+        let isTakenAway = try connection.run("UPDATE turn SET holder = 0 WHERE holder <> 0").changes > 0
+        guard !isTakenAway else { return .sharedAnew }
+        guard try connection.run("SELECT holder FROM turn FOR SHARE").integer(0, 0) == 0 else {
+            return try self.share(connection)
+        }
+        return .shared
+    }
+}

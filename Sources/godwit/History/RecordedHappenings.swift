@@ -1,0 +1,84 @@
+import TrackingCore
+import TrackingPublisher
+import TrackingStore
+
+/// The trips and the events of a replay, in order of time. Of a trip its newest version is recorded: it begins with a version without
+/// what became of it, and ends with the one that is there.
+struct RecordedHappenings {
+    private var drafts: ArraySlice<RecordDraft>
+
+    /// Finds those of a query's trackable and times.
+    init(_ query: PointQuery, of store: any HistoryStore) async throws {
+        var all: [RecordDraft.Content] = []
+        for trip in try await store.allTrips(of: query.trackable, during: query.times) {
+            let begins = query.times.from.map { $0 <= trip.start } ?? true
+            let ends = query.times.to.map { end in trip.end.map { $0 < end } ?? true } ?? true
+            if begins { all.append(.trip(trip.beginning.replayed)) }
+            if ends, trip != trip.beginning { all.append(.trip(trip.replayed)) }
+        }
+        all += try await Self.events(query, of: store).map { .event($0.replayed) }
+        self.drafts = all.map { RecordDraft($0, digest: .random()) }.sorted { $0.time < $1.time }[...]
+    }
+
+    /// The next that happened until a time.
+    mutating func next(until time: UnixTime = UnixTime(.infinity)) -> RecordDraft? {
+        guard let next = self.drafts.first, next.time <= time else { return nil }
+        return self.drafts.removeFirst()
+    }
+
+    private static func events(_ query: PointQuery, of store: any HistoryStore) async throws -> [TrackingEvent] {
+        let together = 1000
+        var (all, times) = ([TrackingEvent](), query.times)
+        while true {
+            let page = try await store.events(of: query.trackable, during: times, limit: together)
+            // Those of the last time come again.
+            let known = Set(all.lazy.filter { $0.time == times.from }.map(\.id))
+            let new = page.filter { !known.contains($0.id) }
+            all += new
+            guard page.count == together, let last = page.last else { return all }
+            times.from = new.isEmpty ? UnixTime(last.time.seconds.nextUp) : last.time
+        }
+    }
+}
+
+extension Location {
+    /// As it is published again.
+    var replayed: Location {
+        var location = self
+        (location.stream, location.seq, location.source) = (nil, nil, .replay)
+        return location
+    }
+}
+
+extension Trip {
+    /// The version that it began with.
+    fileprivate var beginning: Trip {
+        var trip = Trip(id: self.id, mode: self.mode, start: self.start, stream: self.stream, seq: self.seq)
+        trip.startLocation = self.startLocation
+        return trip
+    }
+
+    fileprivate var replayed: Trip {
+        var trip = self
+        trip.stream = RecordDraft.unnamed
+        trip.startLocation = self.startLocation?.replayed
+        trip.lastLocation = self.lastLocation?.replayed
+        return trip
+    }
+}
+
+extension TrackingEvent {
+    fileprivate var replayed: TrackingEvent {
+        var event = self
+        event.stream = RecordDraft.unnamed
+        event.location = self.location?.replayed
+        return event
+    }
+}
+
+extension RecordDigest {
+    /// One that no other draft has: what happened twice is published twice.
+    fileprivate static func random() -> RecordDigest {
+        RecordDigest((0..<Self.size).map { _ in UInt8.random(in: .min ... .max) })!  // as many bytes as it takes
+    }
+}

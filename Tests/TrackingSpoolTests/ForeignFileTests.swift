@@ -1,0 +1,129 @@
+import Foundation
+import GRDB
+import Testing
+import TrackingCore
+
+@testable import TrackingSpool
+
+/// What never was a log is left alone; whatever was one is salvaged.
+@Suite struct ForeignFileTests {
+    /// Opens what has these bytes.
+    ///
+    /// - Returns: What went wrong, and whether every file is what it was before.
+    private func open(
+        _ main: [UInt8], _ ahead: [UInt8] = []
+    ) async throws -> (error: TrackingError?, salvage: SpoolSalvage?, isUntouched: Bool) {
+        var result: (TrackingError?, SpoolSalvage?, Bool) = (nil, nil, false)
+        try await SpoolDamageTests.inMemoryFolder { folder in
+            let path = folder.appending(path: "log").path()
+            try Data(main).write(to: URL(filePath: path))
+            if !ahead.isEmpty { try Data(ahead).write(to: URL(filePath: path + "-wal")) }
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder.path()).sorted()
+            let log = SQLiteSpool(path: path)
+            do throws(TrackingError) {
+                result.1 = try await log.open(now: start).salvage
+                try await log.close()
+            } catch {
+                result.0 = error
+            }
+            let after = try FileManager.default.contentsOfDirectory(atPath: folder.path()).sorted()
+            result.2 = after == names && FileManager.default.contents(atPath: path).map(Array.init) == main
+        }
+        return result
+    }
+
+    private func database(_ statements: [String]) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        try await SpoolDamageTests.inMemoryFolder { folder in
+            let path = folder.appending(path: "other").path()
+            let queue = try DatabaseQueue(path: path)
+            try await queue.write { db in for statement in statements { try db.execute(sql: statement) } }
+            try queue.close()
+            bytes = Array(try Data(contentsOf: URL(filePath: path)))
+        }
+        return bytes
+    }
+
+    private func isLeftAlone(_ bytes: [UInt8]) async throws {
+        let opened = try await self.open(bytes)
+        #expect(opened.error?.code == .spoolFailed)
+        #expect(opened.error?.message.contains("is not a log and was left as it is") == true, "\(opened)")
+        #expect(opened.isUntouched)
+    }
+
+    @Test func aConfigurationFileIsLeftAlone() async throws {
+        try await self.isLeftAlone(Array("broker: mqtt://localhost\nid: van\n".utf8))
+        try await self.isLeftAlone(Array(String(repeating: "No log at all. ", count: 1000).utf8))
+    }
+
+    @Test func anyBytesAreLeftAlone() async throws {
+        var random = SplitMix64(seed: 7)
+        for size in [1, 15, 100, 4095, 4096, 40_000] {
+            try await self.isLeftAlone((0..<size).map { _ in .random(in: 1...255, using: &random) })
+        }
+    }
+
+    @Test func anotherProgramsDatabaseIsLeftAlone() async throws {
+        let bytes = try await self.database([
+            "CREATE TABLE record (id INTEGER PRIMARY KEY, a, b, c, d, e, f, g, h)",
+            "INSERT INTO record VALUES (1, 2, 3, 4, 5, 6, 7, 8, 9)",
+        ])
+        try await self.isLeftAlone(bytes)
+    }
+
+    /// Nothing of its tables is in the file yet.
+    @Test func anotherProgramsDatabaseThatWasNotClosedIsNotSetAside() async throws {
+        try await SpoolDamageTests.inMemoryFolder { folder in
+            let (path, other) = (folder.appending(path: "log").path(), folder.appending(path: "other").path())
+            let pool = try DatabasePool(path: other)
+            try await pool.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA wal_autocheckpoint = 0")
+                try db.execute(sql: "CREATE TABLE thing (id INTEGER PRIMARY KEY, name TEXT)")
+                try db.execute(sql: "INSERT INTO thing VALUES (1, 'one')")
+            }
+            for end in ["", "-wal"] { try FileManager.default.copyItem(atPath: other + end, toPath: path + end) }
+            let error = await #expect(throws: TrackingError.self) {
+                _ = try await SQLiteSpool(path: path).open(now: start)
+            }
+            #expect(error?.message.contains("is not a log") == true)
+            let queue = try DatabaseQueue(path: path)
+            #expect(try await queue.read { try String.fetchOne($0, sql: "SELECT name FROM thing") } == "one")
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder.path())
+            #expect(!names.contains { $0.contains("damaged") || $0.contains("salvage") }, "\(names)")
+        }
+    }
+
+    @Test func whatHoldsNothingBecomesALog() async throws {
+        for bytes in [[], try await self.database([])] {
+            let opened = try await self.open(bytes)
+            #expect(opened.error == nil && opened.salvage == nil)
+        }
+        for bytes in [[UInt8](repeating: 0, count: 20_000), Array("SQLite format 3\0".utf8)] {
+            #expect(try await self.open(bytes).error == nil)
+        }
+    }
+
+    @Test func aLogWhoseBeginningIsLostIsSalvaged() async throws {
+        let log = try await SpoolDamageTests.log(isClosed: true).main
+        var random = SplitMix64(seed: 8)
+        for count in [16, 100, 512, 4096, 8192] {
+            var main = log
+            for place in 0..<count { main[place] = .random(in: 0...255, using: &random) }
+            #expect(try await self.open(main).salvage?.count ?? 0 > 500, "\(count) bytes")
+        }
+    }
+
+    @Test func aLogThatWasNotClosedIsSalvagedThoughItsFileIsLost() async throws {
+        let log = try await SpoolDamageTests.log(isClosed: false)
+        let main = [UInt8](repeating: 0xAA, count: log.main.count)
+        let opened = try await self.open(main, log.ahead)
+        #expect(opened.salvage?.orphans ?? 0 > 200, "\(opened)")
+    }
+
+    /// Nothing was ever recorded, and the header is hit.
+    @Test func anEmptyLogIsSalvaged() async throws {
+        var main = try await self.database(SpoolSchema.versions.flatMap { $0 })
+        main[3] ^= 1
+        #expect(try await self.open(main).salvage != nil)
+    }
+}
