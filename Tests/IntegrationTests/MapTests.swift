@@ -185,6 +185,66 @@ import TrackingCore
         withExtendedLifetime(agent) {}
     }
 
+    /// The line is not drawn over what is missing, by the rule of docs/map.md.
+    @Test func theLineIsBrokenWherePointsAreMissing() async throws {
+        let stage = try await MapStage()
+        let browser = try await WebDriver.start()
+        try await browser.open(stage.url)
+        // Five points a second apart, six minutes, three points, another stream, two points; then six minutes of a slow tracker.
+        let gaps = try await browser.script(
+            """
+            return import('/map/history.js').then(({ markGaps }) => {
+              const points = [0, 1, 2, 3, 4, 364, 365, 366, 367, 368].map((time, i) => ({ time, stream: i < 8 ? 'a' : 'b' }));
+              const slow = [0, 360, 720].map((time) => ({ time, stream: 'a' }));
+              return [points, slow].map((list) => markGaps(list).map((p, i) => p.isAfterGap ? i : -1).filter((i) => i >= 0));
+            })
+            """, as: [[Int]].self)
+        #expect(gaps == [[5, 8], []])
+        let drawn = try await browser.script(
+            """
+            return import('/map/layers.js').then(({ drawLine }) => {
+              const calls = [];
+              const context = { beginPath() {}, stroke() {}, moveTo(x) { calls.push(`m${x}`); }, lineTo(x) { calls.push(`l${x}`); } };
+              const places = [1, 2, 3, 4].map((lng) => ({ lng, lat: 0, isAfterGap: lng === 3 }));
+              const view = { middle: 0, x: (lng) => lng, y: (lat) => lat };
+              drawLine(context, view, places, 'red', 1);
+              const plain = calls.splice(0).join(' ');
+              drawLine(context, view, places, () => 'red', 1);
+              return [plain, calls.join(' ')];
+            })
+            """, as: [String].self)
+        #expect(drawn == ["m4 l3 m2 l1", "m3 l4 m1 l2"])
+    }
+
+    /// What the page draws between updates is what `LocationAnimator` says.
+    @Test func thePagesAnimatorIsLocationAnimator() async throws {
+        let table = try AnimatorCase.all.map { try $0.played() }
+        let stage = try await MapStage()
+        let browser = try await WebDriver.start()
+        try await browser.open(stage.url)
+        let script = String(decoding: try JSONEncoder().encode(AnimatorCase.all), as: UTF8.self)
+        let frames = try await browser.script(
+            """
+            return import('/map/animator.js').then(({ Animator }) => \(script).map(({ interval, delay, snap, steps }) => {
+              const animator = new Animator(interval, { delay, snapDistance: snap });
+              return steps.map(({ now, places, snaps }) => {
+                if (snaps) animator.snap();
+                if (places.length > 0) animator.updated(places, now);
+                const frame = animator.frame(now);
+                return frame ? [frame.lat, frame.lng, frame.bearing ?? -1, frame.hasRunOut ? 1 : 0] : [];
+              });
+            }))
+            """, as: [[[Double]]].self)
+        #expect(frames.count == table.count)
+        for (index, (told, expected)) in zip(frames, table).enumerated() {
+            #expect(told.count == expected.count)
+            for (step, (one, other)) in zip(told, expected).enumerated() {
+                let isSame = one.count == other.count && zip(one, other).allSatisfy { abs($0 - $1) < 1e-9 }
+                #expect(isSame, "case \(index), step \(step): the page \(one), LocationAnimator \(other)")
+            }
+        }
+    }
+
     // MARK: - Shared
 
     @Test func aShareLinkOpensWithoutAnAccountAndDiesOnTime() async throws {

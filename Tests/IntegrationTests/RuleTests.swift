@@ -123,6 +123,77 @@ import Testing
         #expect(ended.code == 0 && !ended.errors.contains("a secret of enough"), "\(ended.errors)")
     }
 
+    /// A batch without `current` moves rules by its newest point, once; what is older than that never does.
+    @Test func aPhonesBatchMovesRulesOnceAndNeverBack() async throws {
+        defer { try? FileManager.default.removeItem(at: self.folder) }
+        let broker = try await MosquittoProcess.start()
+        let tap = try await WireTap.listen(to: broker)
+        _ = try await self.ok(["fence", "add", "depot", "--circle", "52.66,-8.63", "--radius", "150"])
+        for rule in ["enter", "leave"] { _ = try await self.ok(["rule", "add", rule, "--\(rule)", "depot"]) }
+        var phones: [String: String] = [:]
+        for name in ["overland", "owntracks"] {
+            phones[name] = try await self.ok(["token", "create", "--name", name, "--publish", name]).first
+        }
+        let gateway = try Programs.start(
+            "godwit",
+            ["serve", "--broker", broker.url, "--listen", "127.0.0.1:0", "--state", self.folder.path(), "--no-store"])
+        try await gateway.waitForLog("listening on http://127.0.0.1:")
+        let port = try #require(
+            gateway.errors.firstMatch(of: #/listening on http://127\.0\.0\.1:(\d+)/#).flatMap { Int($0.1) })
+        let now = Date().timeIntervalSince1970.rounded(.down)
+        func send(_ phone: String, _ points: [(ago: Double, latitude: Double)]) async throws {
+            let token = try #require(phones[phone])
+            let bodies =
+                phone == "overland"
+                ? [
+                    "{\"locations\":["
+                        + points.map { point in
+                            let time = Date(timeIntervalSince1970: now - point.ago).formatted(.iso8601)
+                            return """
+                                {"type":"Feature","geometry":{"type":"Point","coordinates":[-8.63,\(point.latitude)]},\
+                                "properties":{"timestamp":"\(time)","horizontal_accuracy":5}}
+                                """
+                        }.joined(separator: ",") + "]}"
+                ]
+                : points.map { point in
+                    """
+                    {"_type":"location","lat":\(point.latitude),"lon":-8.63,"tst":\(Int(now - point.ago)),"acc":5,"tid":"ot"}
+                    """
+                }
+            for body in bodies {
+                let answer = try await LoopbackHTTP.request(
+                    "POST", "/\(phone)", port: port,
+                    headers: ["Authorization": "Bearer \(token)", "Content-Type": "application/json"], body: body)
+                #expect(answer.status == 200, "\(answer.text)")
+            }
+        }
+        // Rules see what goes out live: somebody watches closely.
+        let watchers = try phones.keys.map { phone in
+            try Programs.start("godwit", ["watch", phone, "--broker", broker.url, "--resolution", "MAXIMUM/0/0"])
+        }
+        defer { for watcher in watchers { watcher.terminate() } }
+        for phone in phones.keys {
+            try await waitUntil { tap.messages.contains { $0.topic.hasPrefix("tracking/\(phone)/request/") } }
+            try await send(phone, [(90, 52.68)])
+            try await waitUntil {
+                tap.messages(on: "\(phone)/resolution").contains { $0.payload.contains(#""desiredInterval":0"#) }
+            }
+            try await send(phone, [(60, 52.67), (30, 52.665), (10, 52.66)])
+            try await waitUntil { !tap.events("FENCE_ENTERED", of: phone).isEmpty }
+            // A backlog, and the same again.
+            try await send(phone, [(3600, 52.66), (3000, 52.67), (40, 52.67)])
+            try await send(phone, [(60, 52.67), (30, 52.665), (10, 52.66)])
+        }
+        // No condition: what must not come.
+        try await Task.sleep(for: .seconds(2))
+        for phone in phones.keys {
+            #expect(tap.events("FENCE_ENTERED", of: phone).count == 1, "\(phone)")
+            #expect(tap.events("FENCE_LEFT", of: phone).isEmpty, "\(phone)")
+        }
+        gateway.terminate()
+        #expect(try await gateway.result(within: .seconds(20)).code == 0, "\(gateway.errors)")
+    }
+
     @Test func whatIsWrongIsSaid() async throws {
         defer { try? FileManager.default.removeItem(at: self.folder) }
         let missing = try await self.run(["rule", "add", "home", "--enter", "depot"])

@@ -26,6 +26,27 @@ import TrackingSubscriber
         LiveEventID(epoch: epoch, number: number, time: UnixTime(time))
     }
 
+    /// Ids that come and go do not fill the memory: those go that nothing was told of for longest.
+    @Test func trackablesThatAreMoreThanTheMostAreForgotten() throws {
+        var state = LiveHubState(epoch: 7, trackables: 80)
+        func move(_ name: String, _ seq: UInt64) throws {
+            _ = state.happened(try Told.location(try TrackableID(name), seq), at: UnixTime(1000))
+        }
+        let bus = try TrackableID("bus-0")
+        let (old, kept, more) = (try TrackableID("old"), try TrackableID("kept"), try TrackableID("one-more"))
+        try move("old", 1)
+        try move("kept", 1)
+        for number in 0..<78 { try move("bus-\(number)", 1) }
+        #expect(state.trackables.count == 80 && state.knows(old))
+        try move("kept", 2)
+        try move("one-more", 1)
+        #expect(state.trackables.count == 70 && state.positions.count == 70)
+        #expect(!state.knows(old) && !state.knows(bus))
+        #expect(state.knows(kept) && state.knows(more))
+        for number in 0..<1_000 { try move("more-\(number)", 1) }
+        #expect(state.trackables.count <= 80)
+    }
+
     /// What a publisher of its own writes stays as it came: over several lines, where it sends pretty-printed JSON.
     @Test mutating func lineEndsWithinAPayloadDoNotEndTheData() throws {
         let payload = """

@@ -21,6 +21,7 @@ package struct LiveHubState: Sendable {
     private var latest: [TrackableID: [LiveUpdate.Kind: LiveUpdate]] = [:]
     private var places: [TrackableID: Coordinate] = [:]
     private var ring: UpdateRing
+    private let maximumTrackables: Int
 
     /// Knows nothing.
     ///
@@ -28,8 +29,13 @@ package struct LiveHubState: Sendable {
     ///   - epoch: One life of the gateway; random.
     ///   - count: The most updates that are kept for streams that resume.
     ///   - bytes: The most bytes of them.
-    package init(epoch: UInt64, count: Int = 16_384, bytes: Int = 32 * 1_024 * 1_024) {
+    ///   - trackables: The most trackables that something is known of; twice as many as a subscriber watches at once, which lets
+    ///     those go that were absent for a day.
+    package init(
+        epoch: UInt64, count: Int = 16_384, bytes: Int = 32 * 1_024 * 1_024, trackables: Int = 20_000
+    ) {
         self.epoch = epoch
+        self.maximumTrackables = trackables
         self.ring = UpdateRing(count: count, bytes: bytes)
     }
 
@@ -157,7 +163,20 @@ package struct LiveHubState: Sendable {
     private mutating func keep(_ update: LiveUpdate) -> LiveUpdate {
         self.number = update.id.number
         self.ring.append(update)
-        if update.kind.isReplaced, !update.isLate { self.latest[update.trackable, default: [:]][update.kind] = update }
+        if update.kind.isReplaced, !update.isLate {
+            self.latest[update.trackable, default: [:]][update.kind] = update
+            if self.latest.count > self.maximumTrackables { self.forget() }
+        }
         return update
+    }
+
+    /// Lets those go that nothing was told of for longest: an eighth at once, so that each costs a constant share.
+    private mutating func forget() {
+        let told = self.latest.mapValues { kinds in kinds.values.map(\.id.number).max() ?? 0 }
+        let surplus = self.latest.count - self.maximumTrackables * 7 / 8
+        for (id, _) in told.sorted(by: { $0.value < $1.value }).prefix(surplus) {
+            self.latest[id] = nil
+            self.places[id] = nil
+        }
     }
 }

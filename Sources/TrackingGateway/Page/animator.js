@@ -27,12 +27,10 @@ export function bearing(a, b) {
 
 /** The place at a fraction of the great circle between two. */
 export function interpolated(a, b, fraction) {
+  if (fraction <= 0) return { lat: a.lat, lng: a.lng };
+  if (fraction >= 1) return { lat: b.lat, lng: b.lng };
   const angle = distance(a, b) / EARTH;
-  // On a few kilometres a straight line in degrees is the great circle to well below a metre, but not over the antimeridian.
-  if (angle < 1e-3 && Math.abs(b.lng - a.lng) < 180) {
-    return { lat: a.lat + (b.lat - a.lat) * fraction, lng: a.lng + (b.lng - a.lng) * fraction };
-  }
-  if (angle === 0) return b;
+  if (!(Math.sin(angle) > 1e-12)) return fraction < 0.5 ? { lat: a.lat, lng: a.lng } : { lat: b.lat, lng: b.lng };
   const from = Math.sin((1 - fraction) * angle) / Math.sin(angle);
   const to = Math.sin(fraction * angle) / Math.sin(angle);
   const vector = (p) => [Math.cos(radians(p.lat)) * Math.cos(radians(p.lng)),

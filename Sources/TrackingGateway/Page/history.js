@@ -65,7 +65,7 @@ export class History {
     const [track, trips] = await Promise.all([
       json(`${path}/history?format=geojson&${span}&max-points=${MAXIMUM_POINTS}`), json(`${path}/trips?${span}`)]);
     if (this.id !== id) return;
-    this.points = pointsOf(track);
+    this.points = markGaps(pointsOf(track));
     if (this.points.length === 0) { set(element("history-note"), "Nothing was recorded in this span."); return; }
     for (const format of ["gpx", "geojson", "csv"]) element(`as-${format}`).href = `${path}/history?format=${format}&${span}`;
     this.measure();
@@ -82,7 +82,7 @@ export class History {
     for (let i = 1; i < this.points.length; i += 1) {
       const [a, b] = [this.points[i - 1], this.points[i]];
       const step = distance(a, b);
-      length += step;
+      if (!b.isAfterGap) length += step;
       b.speed ??= b.time > a.time ? step / (b.time - a.time) : 0;
     }
     this.points[0].speed ??= this.points[1]?.speed ?? 0;
@@ -196,8 +196,25 @@ function colour(fraction) {
 function pointsOf(collection) {
   return (collection?.features ?? []).filter((feature) => feature.geometry?.type === "Point").map((feature) => ({
     lng: feature.geometry.coordinates[0], lat: feature.geometry.coordinates[1], time: feature.properties.time,
-    speed: feature.properties.speed, bearing: feature.properties.bearing,
+    speed: feature.properties.speed, bearing: feature.properties.bearing, stream: feature.properties.stream,
   })).sort((a, b) => a.time - b.time);
+}
+
+/** A longer time between two points may be a gap, in seconds. */
+const LONGEST_STEP = 300;
+
+/**
+ * Marks the points that the line does not go to: those of another stream than the one before, and those that come later than
+ * five minutes and ten times what is usual among them.
+ */
+export function markGaps(points) {
+  const steps = points.slice(1).map((point, i) => point.time - points[i].time).sort((a, b) => a - b);
+  const longest = Math.max(LONGEST_STEP, 10 * (steps[steps.length >> 1] ?? 0));
+  for (let i = 1; i < points.length; i += 1) {
+    const [a, b] = [points[i - 1], points[i]];
+    b.isAfterGap = a.stream !== b.stream || b.time - a.time > longest;
+  }
+  return points;
 }
 
 function span(content, name) {

@@ -231,8 +231,9 @@ export function drawLine(context, view, places, colour, width, alpha = 1) {
   for (let i = places.length - 1; i >= 0; i -= 1) {
     lng = nearTo(places[i].lng, lng);
     const [x, y] = [view.x(lng), view.y(places[i].lat)];
-    if (isPlain) { if (before) context.lineTo(x, y); else context.moveTo(x, y); }
-    else if (before) {
+    const joins = before && !places[i + 1].isAfterGap;
+    if (isPlain) { if (joins) context.lineTo(x, y); else context.moveTo(x, y); }
+    else if (joins) {
       context.strokeStyle = colour(i + 1);
       context.beginPath();
       context.moveTo(x, y);

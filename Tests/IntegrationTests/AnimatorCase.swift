@@ -1,0 +1,98 @@
+import Testing
+import TrackingCore
+
+/// Updates and the moments at which a marker is drawn, for the page's animator and for `LocationAnimator`.
+struct AnimatorCase: Encodable {
+    struct Place: Encodable {
+        var lat: Double
+        var lng: Double
+        var bearing: Double?
+    }
+
+    /// A moment: what arrives then, and a frame.
+    struct Step: Encodable {
+        /// In ms.
+        var now: Double
+        var places: [Place] = []
+        /// Whether the marker is put at its end first.
+        var snaps = false
+    }
+
+    /// In ms.
+    var interval: Double
+    /// In ms.
+    var delay = 0.0
+    /// In metres.
+    var snap = 10_000.0
+    var steps: [Step]
+
+    /// The frames: latitude, longitude, bearing or -1, and 1 where it has run out.
+    func played() throws -> [[Double]] {
+        var animator = LocationAnimator(
+            expectedInterval: .milliseconds(Int64(self.interval)), delay: .milliseconds(Int64(self.delay)),
+            snapDistance: Meters(self.snap))
+        return try self.steps.map { step in
+            let now = MonotonicTime(.milliseconds(Int64(step.now)))
+            if step.snaps { animator.snap() }
+            let fixes = try step.places.map { place in
+                var fix = Location(
+                    coordinate: try #require(Coordinate(latitude: place.lat, longitude: place.lng)), time: UnixTime(1))
+                fix.bearing = place.bearing
+                return fix
+            }
+            if let last = fixes.last {
+                animator.updated(LocationUpdate(location: last, intermediate: Array(fixes.dropLast())), now: now)
+            }
+            guard let frame = animator.frame(at: now) else { return [] }
+            return [
+                frame.coordinate.latitude, frame.coordinate.longitude, frame.bearing ?? -1, frame.hasRunOut ? 1 : 0,
+            ]
+        }
+    }
+
+    private static func frames(_ times: Double...) -> [Step] { times.map { Step(now: $0) } }
+
+    static let all: [AnimatorCase] = [
+        // Nothing yet, the first, one that comes early, one that comes late, and the end.
+        AnimatorCase(
+            interval: 1000,
+            steps: frames(0) + [Step(now: 10, places: [Place(lat: 52, lng: -8)])] + frames(20, 900)
+                + [Step(now: 1000, places: [Place(lat: 52.0005, lng: -8.001)])] + frames(1000, 1250, 1600)
+                + [Step(now: 1700, places: [Place(lat: 52.001, lng: -8.0003)])] + frames(1701, 2000, 2699, 2700, 9000)
+                + [Step(now: 9500, places: [Place(lat: 52.0012, lng: -8.0001)])] + frames(9700, 11_000)),
+        // By way of others, with a delay, and the bearings the shortest way round over north.
+        AnimatorCase(
+            interval: 2000, delay: 500,
+            steps: [Step(now: 0, places: [Place(lat: 10, lng: 20, bearing: 350)])]
+                + [
+                    Step(
+                        now: 100,
+                        places: [
+                            Place(lat: 10.001, lng: 20.0005), Place(lat: 10.0015, lng: 20.002),
+                            Place(lat: 10.003, lng: 20.002, bearing: 10),
+                        ])
+                ] + frames(101, 400, 900, 1500, 2100, 2599, 2600)
+                + [Step(now: 2700, places: [Place(lat: 10.003, lng: 20.002, bearing: 200)])]
+                + frames(3000, 4000, 5200)),
+        // Over the antimeridian, there and back.
+        AnimatorCase(
+            interval: 1000, snap: 1e6,
+            steps: [Step(now: 0, places: [Place(lat: -17, lng: 179.99)])]
+                + [Step(now: 500, places: [Place(lat: -17.01, lng: -179.98)])] + frames(600, 833, 834, 1200)
+                + [Step(now: 1300, places: [Place(lat: -17.02, lng: 179.97)])] + frames(1400, 1800, 2300)),
+        // Beyond the distance at which it snaps, then near, on the equator and at a pole.
+        AnimatorCase(
+            interval: 1000,
+            steps: [Step(now: 0, places: [Place(lat: 0, lng: 0)])]
+                + [Step(now: 100, places: [Place(lat: 0.5, lng: 0.5), Place(lat: 0.501, lng: 0.502)])]
+                + frames(200, 700, 1100) + [Step(now: 1200, places: [Place(lat: 89.99, lng: 10)])]
+                + [Step(now: 1300, places: [Place(lat: 89.99, lng: -170)])] + frames(1400, 1799, 2000)),
+        // Kilometres at a low rate, and a page that was hidden meanwhile.
+        AnimatorCase(
+            interval: 60_000,
+            steps: [Step(now: 0, places: [Place(lat: 60, lng: 5)])]
+                + [Step(now: 60_000, places: [Place(lat: 60.02, lng: 5.1, bearing: 80)])]
+                + frames(70_000, 90_000) + [Step(now: 95_000, snaps: true)]
+                + [Step(now: 96_000, places: [Place(lat: 60.05, lng: 5.15)])] + frames(100_000, 156_000)),
+    ]
+}
