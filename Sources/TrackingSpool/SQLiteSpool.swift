@@ -273,9 +273,20 @@ extension SQLiteSpool {
             guard !jobs.isEmpty else { return }
             self.file.withLock { file in
                 self.run(jobs, &file)
+                self.sweepBehind(jobs, file)
                 self.sweepLater(file)
             }
         }
+    }
+
+    /// What came takes the room of what was removed: the file does not grow while it has such rows. Not with it: damage among those
+    /// rows is none of its business.
+    private func sweepBehind(_ jobs: [Job], _ file: SpoolFile?) {
+        guard let file, file.book.unswept > 0 else { return }
+        let added = jobs.reduce(0) { count, job in
+            if case .write(let own, _, let growth) = job.kind, growth > 0 { count + own } else { count }
+        }
+        if added > 0 { _ = self.sweep(file, atMost: 2 * added) }
     }
 
     /// Sees to it that rows of removed records are deleted, once there are some.
@@ -298,16 +309,16 @@ extension SQLiteSpool {
             sweeping.lastReading.map { $0.duration(to: .now) < self.sweepPause } ?? false
         }
         guard !isReading else { return self.sweepAfterPause() }
-        guard self.file.withLock({ $0.map(self.sweepSome) }) == true else {
+        guard self.file.withLock({ file in file.map { self.sweep($0, atMost: SpoolFile.sweptAtOnce) } }) == true else {
             return self.sweeping.withLock { $0.isDue = false }
         }
         self.thread.async { [weak self] in self?.sweep() }
     }
 
     /// - Returns: Whether there are more.
-    private func sweepSome(_ file: SpoolFile) -> Bool {
+    private func sweep(_ file: SpoolFile, atMost count: Int) -> Bool {
         do {
-            try file.transaction(isDurable: false) { try file.sweep(atMost: SpoolFile.sweptAtOnce, $0) }
+            try file.transaction(isDurable: false) { try file.sweep(atMost: count, $0) }
             return file.book.unswept > 0
         } catch {
             // Damage is noted; anything else is tried again behind what is asked for next.

@@ -26,8 +26,6 @@ extension SpoolFile {
             }
             self.book.added(seqs, of: first.stream, bytes: bytes)
         }
-        // What comes takes the room of what was removed: the file does not grow while it has such rows.
-        if self.book.unswept > 0 { try self.sweep(atMost: 2 * entries.count, db) }
         try self.remember(entries, now: now, db)
         for (name, value) in state {
             try self.set(StoredValue(name: name, value: value, version: self.book.nextVersion), db)

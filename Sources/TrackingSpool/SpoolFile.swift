@@ -220,71 +220,29 @@ extension SpoolFile {
         }
     }
 
-    /// Reads the numbers off their index: the records themselves stay where they are.
+    /// Reads the numbers off their index, all of it: the records themselves stay where they are. An index that is damaged is most
+    /// often out of order, and to look something up in it would miss what is there.
     private func loadRecords(_ db: Database) throws {
-        let next = try DirectStatement("SELECT min(stream) FROM record WHERE stream > ?", in: db)
-        defer { next.reset() }
-        var number = Int64.min
-        while true {
-            next.bind(number, 1)
-            guard try next.step(), !next.isNull(0) else { return }
-            number = next.integer(0)
-            next.reset()
-            guard let stream = self.book.stream(number: number) else {
-                throw SpoolDamage(reason: "a record has no stream")
+        let rows = try DirectStatement("SELECT stream, seq, size FROM record ORDER BY stream, seq", in: db)
+        defer { rows.reset() }
+        var (number, tally): (Int64, StreamTally?) = (.min, nil)
+        while try rows.step() {
+            if tally == nil || rows.integer(0) != number {
+                guard tally == nil || rows.integer(0) > number else {
+                    throw SpoolDamage(reason: "the index of its records is out of order")
+                }
+                if let tally { self.book.take(tally) }
+                number = rows.integer(0)
+                guard let stream = self.book.stream(number: number) else {
+                    throw SpoolDamage(reason: "a record has no stream")
+                }
+                tally = StreamTally(stream)
             }
-            try self.loadRecords(of: stream, db)
-        }
-    }
-
-    private func loadRecords(of stream: SpoolBook.Stream, _ db: Database) throws {
-        let unswept = try self.measure(stream, "seq < ?", db)
-        self.book.found(unswept: unswept.count, of: stream.id)
-        let rows = try self.measure(stream, "seq >= ?", db)
-        guard rows.count > 0 else { return }
-        guard rows.low >= 1, rows.high < Int64.max, (0..<1 << 50).contains(rows.bytes) else {
-            throw SpoolDamage(reason: "the numbers of its records are out of range")
-        }
-        let stored =
-            rows.high - rows.low == rows.count - 1
-            ? SeqSet(CollectionOfOne(UInt64(rows.low)...UInt64(rows.high)))
-            : try self.numbers(of: stream, db)
-        guard stored.count == rows.count else { throw SpoolDamage(reason: "two records have one number") }
-        self.book.added(stored, of: stream.id, bytes: Int(rows.bytes))
-    }
-
-    /// The rows of a stream above or below its floor.
-    func measure(
-        _ stream: SpoolBook.Stream, _ condition: String, _ db: Database
-    ) throws -> (count: Int, low: Int64, high: Int64, bytes: Int64) {
-        let statement = try DirectStatement(
-            "SELECT count(*), min(seq), max(seq), sum(size) FROM record WHERE stream = ? AND \(condition)", in: db)
-        defer { statement.reset() }
-        statement.bind(stream.number, 1)
-        statement.bind(Int64(clamping: stream.floor), 2)
-        guard try statement.step() else { return (0, 0, 0, 0) }
-        return (Int(statement.integer(0)), statement.integer(1), statement.integer(2), statement.integer(3))
-    }
-
-    private func numbers(of stream: SpoolBook.Stream, _ db: Database) throws -> SeqSet {
-        let statement = try DirectStatement(
-            "SELECT seq FROM record WHERE stream = ? AND seq >= ? ORDER BY seq", in: db)
-        defer { statement.reset() }
-        statement.bind(stream.number, 1)
-        statement.bind(Int64(clamping: stream.floor), 2)
-        var numbers = SeqSet()
-        var run: ClosedRange<UInt64>?
-        while try statement.step() {
-            let seq = UInt64(clamping: statement.integer(0))
-            if let known = run, seq == known.upperBound + 1 {
-                run = known.lowerBound...seq
-            } else {
-                if let run { numbers.insert(run) }
-                run = seq...seq
+            guard tally?.add(rows.integer(1), size: rows.integer(2)) == true else {
+                throw SpoolDamage(reason: "the numbers of its records are out of order or of range")
             }
         }
-        if let run { numbers.insert(run) }
-        return numbers
+        if let tally { self.book.take(tally) }
     }
 
     /// The small values, and the version of the newest.
@@ -304,5 +262,57 @@ extension SpoolFile {
             }
             return state
         }
+    }
+}
+
+/// Adds up the rows of one stream.
+private struct StreamTally {
+    let id: StreamID
+    private let floor: Int64
+    private(set) var stored = SeqSet()
+    private(set) var bytes: Int64 = 0
+    /// How many are of removed records.
+    private(set) var unswept = 0
+    private var last: Int64 = 0
+    private var run: ClosedRange<UInt64>?
+
+    init(_ stream: SpoolBook.Stream) {
+        self.id = stream.id
+        self.floor = Int64(clamping: stream.floor)
+    }
+
+    /// The next row, in order.
+    ///
+    /// - Returns: Whether it may be the next.
+    mutating func add(_ seq: Int64, size: Int64) -> Bool {
+        guard seq > self.last, seq < Int64.max, (0..<1 << 32).contains(size), self.bytes < 1 << 50 else { return false }
+        self.last = seq
+        guard seq >= self.floor else {
+            self.unswept += 1
+            return true
+        }
+        self.bytes += size
+        let number = UInt64(seq)
+        if let run = self.run, number == run.upperBound + 1 {
+            self.run = run.lowerBound...number
+        } else {
+            if let run = self.run { self.stored.insert(run) }
+            self.run = number...number
+        }
+        return true
+    }
+
+    var all: SeqSet {
+        var all = self.stored
+        if let run = self.run { all.insert(run) }
+        return all
+    }
+}
+
+extension SpoolBook {
+    fileprivate mutating func take(_ tally: StreamTally) {
+        self.found(unswept: tally.unswept, of: tally.id)
+        guard !tally.all.isEmpty else { return }
+        self.added(tally.all, of: tally.id, bytes: Int(tally.bytes))
     }
 }
