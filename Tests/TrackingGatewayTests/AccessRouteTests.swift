@@ -92,7 +92,7 @@ import TrackingCore
             let cookie = try #require(answer.headers[.setCookie])
             #expect(cookie.hasSuffix("; Secure"))
             let age = try #require(cookie.firstMatch(of: /Max-Age=(\d+)/).flatMap { Int($0.1) })
-            #expect((7100...7200).contains(age))
+            #expect((6600...7200).contains(age))
             for body in ["", "{", #"{"token":5}"#, #"{"token":"gw_x"}"#] {
                 let wrong = try await client.execute(uri: "/session", method: .post, body: ByteBuffer(string: body))
                 #expect([.badRequest, .unauthorized].contains(wrong.status))
