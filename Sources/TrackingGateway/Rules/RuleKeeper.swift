@@ -178,6 +178,8 @@ package final class RuleKeeper: Service {
                 if count.isMultiple(of: 20) { try await self.reload() }
                 if count.isMultiple(of: 1200) { try await self.trim() }
             } catch {
+                // What is read while it ends is broken off; nothing is wrong then.
+                guard !Task.isCancelled else { return }
                 self.logger.error("rules and webhooks wait", metadata: ["reason": "\(error.message)"])
                 try? await Task.sleep(for: .seconds(1))
             }
