@@ -131,7 +131,7 @@ import TrackingTesting
                         let place = try #require(Coordinate(latitude: 52 + Double(index) * 1e-4, longitude: -8.5))
                         publisher.publish(Location(coordinate: place, time: UnixTime(1_700_000_000 + Double(index))))
                     }
-                    try await Task.sleep(for: .seconds(3))
+                    try await Task.sleep(for: .seconds(3))  // nothing is what is waited for
                     #expect(scene.recorder.contents.batches.isEmpty)
                     #expect(try await publisher.waiting(limit: 200).count > 100, "the broker was not believed")
                     try self.deny(nil, in: folder.appending(path: "acl").path())

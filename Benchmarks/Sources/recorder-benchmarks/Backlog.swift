@@ -42,6 +42,6 @@ private func wait(within seconds: Double, until holds: () throws -> Bool) throws
     let deadline = secondsNow() + seconds
     while try !holds() {
         guard secondsNow() < deadline else { throw BenchmarkError("not everything was stored within \(seconds) s") }
-        usleep(50_000)
+        usleep(50_000)  // it is asked again: what a process holds or has stored tells nobody when it changes
     }
 }

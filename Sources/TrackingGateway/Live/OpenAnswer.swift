@@ -38,7 +38,7 @@ struct OpenAnswer: Error {
     ) async throws -> OpenAnswer? {
         // As above.
         nonisolated(unsafe) var place: ResponseWriter? = writer
-        let task = Task {
+        let task = Task {  // unstructured: its memory is to go before the caller goes on; it is waited for below
             guard let writer = place.take() else { return }
             try await respond(request, writer, channel)
         }
