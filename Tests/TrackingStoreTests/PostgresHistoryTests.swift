@@ -163,32 +163,6 @@ struct PostgresHistoryTests {
         #expect(try await server.value("SELECT concat(first, last) FROM godwit.streams", in: address) == "19")
     }
 
-    /// Who stores alone does not look; who has company does, and everybody sees what the others did.
-    @Test func theTurnIsTaken() async throws {
-        let server = try await PostgresServer.shared()
-        let address = try await server.makeDatabase()
-        let (one, two) = (
-            try await PostgresHistoryStore(address: address), try await PostgresHistoryStore(address: address)
-        )
-        func isHeld() async throws -> Bool {
-            try await server.value("SELECT holder <> 0 FROM godwit.turn", in: address) == "t"
-        }
-        _ = try await one.store(batch(points(1...2)))
-        #expect(try await isHeld())
-        for seq in UInt64(3)...12 {
-            let store = seq.isMultiple(of: 2) ? one : two
-            let report = try await store.store(batch(points((seq - 1)...seq)))
-            #expect(report.stored == 1 && report.duplicates == 1)
-        }
-        #expect(try await !isHeld(), "neither has it for a while")
-        for seq in 1...UInt64(PostgresTurn.commitsAmongOthers) { _ = try await one.store(batch([point(12 + seq)])) }
-        #expect(try await isHeld())
-        let last = 12 + UInt64(PostgresTurn.commitsAmongOthers)
-        #expect(try await two.store(batch(points((last - 10)...(last + 1)))).stored == 1)
-        try await one.close()
-        try await two.close()
-    }
-
     @Test func aDatabaseOfTheFirstVersionIsBroughtUpToDate() async throws {
         let server = try await PostgresServer.shared()
         let address = try await server.makeDatabase()

@@ -7,7 +7,9 @@ struct PostgresTurn {
     /// So many commits a store writes as one of several, after another took the turn from it.
     static let commitsAmongOthers = 1000
 
-    private let name = Int64.random(in: 1 ... .max)
+    private var name: Int64 = 0
+    /// What stood in the row when this store last wrote as one of several.
+    private var seen: Int64?
     /// Whether this store had it when it last looked.
     private(set) var isHeld = false
     private var left = 0
@@ -51,18 +53,25 @@ struct PostgresTurn {
             self.left -= 1
             return try self.share(connection)
         }
+        self.name = Int64.random(in: 1 ... .max)
         try connection.run("UPDATE turn SET holder = $1", [.int(self.name)])
         self.isHeld = true
         return .taken
     }
 
-    private func share(_ connection: PostgresConnection) throws(TrackingError) -> Found {
+    private mutating func share(_ connection: PostgresConnection) throws(TrackingError) -> Found {
         // It waits for one who writes alone.
-        let isTakenAway = try connection.run("UPDATE turn SET holder = 0 WHERE holder <> 0").changes > 0
-        guard !isTakenAway else { return .sharedAnew }
-        guard try connection.run("SELECT holder FROM turn FOR SHARE").integer(0, 0) == 0 else {
-            return try self.share(connection)
-        }
-        return .shared
+        let takenAway = try connection.run("UPDATE turn SET holder = -holder WHERE holder > 0 RETURNING holder")
+        guard takenAway.count == 0 else { return self.see(takenAway.integer(0, 0)) }
+        let holder = try connection.run("SELECT holder FROM turn FOR SHARE").integer(0, 0)
+        guard holder > 0 else { return self.see(holder) }
+        // Somebody took it meanwhile. Two who both hold the row, and both want to change it, would wait for each other.
+        try connection.runAll("ROLLBACK; BEGIN")
+        return try self.share(connection)
+    }
+
+    private mutating func see(_ holder: Int64) -> Found {
+        defer { self.seen = holder }
+        return holder == self.seen ? .shared : .sharedAnew
     }
 }

@@ -1,0 +1,102 @@
+import Foundation
+import TestSupport
+import Testing
+import TrackingCore
+
+@testable import TrackingStore
+
+/// Several stores on one database in PostgreSQL.
+struct PostgresTurnTests {
+    /// Who stores alone does not look; who has company does, and everybody sees what the others did.
+    @Test func theTurnIsTaken() async throws {
+        let server = try await PostgresServer.shared()
+        let address = try await server.makeDatabase()
+        let (one, two) = (
+            try await PostgresHistoryStore(address: address), try await PostgresHistoryStore(address: address)
+        )
+        func isHeld() async throws -> Bool {
+            try await server.value("SELECT holder > 0 FROM godwit.turn", in: address) == "t"
+        }
+        _ = try await one.store(batch(points(1...2)))
+        #expect(try await isHeld())
+        for seq in UInt64(3)...12 {
+            let store = seq.isMultiple(of: 2) ? one : two
+            let report = try await store.store(batch(points((seq - 1)...seq)))
+            #expect(report.stored == 1 && report.duplicates == 1)
+        }
+        #expect(try await !isHeld(), "neither has it for a while")
+        for seq in 1...UInt64(PostgresTurn.commitsAmongOthers) { _ = try await one.store(batch([point(12 + seq)])) }
+        #expect(try await isHeld())
+        let last = 12 + UInt64(PostgresTurn.commitsAmongOthers)
+        #expect(try await two.store(batch(points((last - 10)...(last + 1)))).stored == 1)
+        try await one.close()
+        try await two.close()
+    }
+
+    /// A third has the turn for a while, and another than this store ends it: this store knows nothing that was so before.
+    @Test func whatWasWrittenAloneIsSeenByAll() async throws {
+        let server = try await PostgresServer.shared()
+        let address = try await server.makeDatabase()
+        let (one, two) = try await Self.twoAmongOthers(address)
+        let alone = try await PostgresHistoryStore(address: address)
+        _ = try await two.store(batch(points(1...4)))
+        let elsewhere = try points(4010...4020).map { far in
+            var point = far
+            point.seq = far.seq.map { $0 - 4000 }
+            return point
+        }
+        _ = try await alone.store(batch(elsewhere))
+        _ = try await one.store(Self.first(of: ["other"]))
+        _ = try await two.store(batch([point(21, at: now.seconds + 5000)]))
+        let box = try #require(GeoBox(south: 52.35, west: -8.7, north: 52.45, east: -8.6))
+        #expect(try await two.trackables(in: box, during: .all) == [trackable("van")])
+        for store in [one, two, alone] { try await store.close() }
+    }
+
+    /// Both of two that write among others see that a third has just taken the turn, and both end it.
+    @Test(.timeLimit(.minutes(1))) func twoThatEndATurnDoNotWaitForEachOther() async throws {
+        let server = try await PostgresServer.shared()
+        let address = try await server.makeDatabase()
+        let (one, two) = try await Self.twoAmongOthers(address)
+        let other = try PostgresConnection(address)
+        try other.runAll("BEGIN; UPDATE godwit.turn SET holder = 77")
+        async let first = one.store(Self.first(of: ["van"]))
+        async let second = two.store(Self.first(of: ["bus"]))
+        try await Self.wait(for: 2, in: address, of: server)
+        try other.runAll("COMMIT")
+        let stored = try await [first.stored, second.stored]
+        #expect(stored == [1, 1])
+        try await one.close()
+        try await two.close()
+    }
+
+    /// Two stores of which neither has the turn.
+    private static func twoAmongOthers(
+        _ address: String
+    ) async throws -> (PostgresHistoryStore, PostgresHistoryStore) {
+        let one = try await PostgresHistoryStore(address: address)
+        let two = try await PostgresHistoryStore(address: address)
+        for store in [one, two, one, two] { _ = try await store.store(Self.first(of: ["first"])) }
+        return (one, two)
+    }
+
+    /// The first point of each.
+    private static func first(of names: [String]) throws -> RecordingBatch {
+        var batch = RecordingBatch()
+        for name in names {
+            var recording = Recording(of: try trackable(name), at: now)
+            recording.points = [try point(1)]
+            batch.recordings.append(recording)
+        }
+        return batch
+    }
+
+    /// Waits until so many connections wait for another.
+    private static func wait(for count: Int, in address: String, of server: PostgresServer) async throws {
+        let waiting =
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        while try await server.value(waiting, in: address) != "\(count)" {
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+}
