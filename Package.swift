@@ -207,3 +207,10 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// A build for the unit tests alone does without the programs and what runs them.
+if Context.environment["GODWIT_UNIT_TESTS"] != nil {
+    let programs = ["godwit", "godwit-agent", "doc-examples", "ProgramTests", "IntegrationTests"]
+    package.targets.removeAll { programs.contains($0.name) }
+    package.products.removeAll { programs.contains($0.name) }
+}
