@@ -19,7 +19,9 @@ extension SpoolFile {
         }
         query.reset()
         // Its place is needed if it comes back.
-        try self.delete(SeqSet(CollectionOfOne(seq...seq)), of: stream, db)
+        guard try self.delete(SeqSet(CollectionOfOne(seq...seq)), of: stream, db) else {
+            throw SpoolDamage(reason: "the index of its records leads to others")
+        }
     }
 
     func insert(_ row: QuarantinedRecord, _ db: Database) throws {

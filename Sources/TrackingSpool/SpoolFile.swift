@@ -144,6 +144,9 @@ final class SpoolFile {
         }
     }
 
+    /// The file is not what it should be: the next time it is opened, all that is whole is taken over.
+    func noteDamage() { SpoolOpening.wantSalvage(of: self.connection.path) }
+
     /// Writes what the book knows, and closes.
     func close() throws {
         self.book.update { _ in }

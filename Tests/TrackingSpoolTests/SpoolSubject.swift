@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 import TrackingCore
 import TrackingSpool
 import TrackingTesting
@@ -47,6 +48,25 @@ func withTemporaryFolder(_ body: (URL) async throws -> Void) async throws {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
     defer { try? FileManager.default.removeItem(at: folder) }
     try await body(folder)
+}
+
+/// Flips a bit in the payload of the record of this number, in a log that is closed.
+func flip(_ seq: UInt64, in path: String) throws {
+    try change(50, behind: Data(record(seq).payload), in: path) { $0 ^ 0x10 }
+}
+
+/// Lets the index lead from a record of the first stream, 2…127, to the place of another, in a log that is closed.
+func misdirect(_ seq: UInt8, to place: UInt8, in path: String) throws {
+    // The entry as <https://www.sqlite.org/fileformat2.html> has it: its sizes, its types, then seq, size and place.
+    try change(8, behind: Data([8, 5, 9, 1, 1, 1, seq, 100, seq]), in: path) { _ in place }
+}
+
+/// Changes a byte of a file, so far behind the beginning of what is looked for.
+private func change(_ offset: Int, behind found: Data, in path: String, _ change: (UInt8) -> UInt8) throws {
+    var bytes = try Data(contentsOf: URL(filePath: path))
+    let place = try #require(bytes.firstRange(of: found)).lowerBound + offset
+    bytes[place] = change(bytes[place])
+    try bytes.write(to: URL(filePath: path), options: [])
 }
 
 let start = UnixTime(1_790_000_000)

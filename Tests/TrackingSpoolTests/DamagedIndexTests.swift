@@ -1,0 +1,65 @@
+import Foundation
+import Testing
+import TrackingCore
+
+@testable import TrackingSpool
+
+/// An entry of the index that leads to another record's row: nothing else tells that it is damaged.
+@Suite struct DamagedIndexTests {
+    /// A log with the records 1…40 in their places, whose entry of `seq` leads to `place`; it is opened without a whole check.
+    private static func withMisdirected(
+        _ seq: UInt8, to place: UInt8, _ body: (SQLiteSpool, _ path: String) async throws -> Void
+    ) async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "log").path()
+            let log = SQLiteSpool(path: path, checkedSize: 0, sweepPause: .seconds(3600))
+            _ = try await log.open(now: start)
+            try await log.append(try entries(1...40))
+            try await log.close()
+            try misdirect(seq, to: place, in: path)
+            #expect(try await log.open(now: start).salvage == nil, "nobody has noticed yet")
+            try await body(log, path)
+            try await log.close()
+        }
+    }
+
+    /// What the stream has once the log was closed and made anew.
+    private static func salvaged(_ log: SQLiteSpool) async throws -> SeqSet? {
+        try await log.close()
+        let contents = try await log.open(now: start)
+        #expect(contents.salvage != nil, "the damage was noted")
+        return contents.trackables[try TrackableID("van")]?.streams.first?.stored
+    }
+
+    @Test func toSweepDeletesNoOtherRecord() async throws {
+        try await Self.withMisdirected(3, to: 25) { log, _ in
+            try await log.remove(numbers(1...10), of: try stream("one"))
+            try await log.append(try entries(1...20, of: "bus", in: "two"))
+            #expect(try await log.rowsToSweep() == 0)
+            #expect(try await log.readAll("one", 11...40).missing.isEmpty)
+            #expect(try await Self.salvaged(log) == numbers(11...40))
+        }
+    }
+
+    @Test func toRemoveDeletesNoOtherRecord() async throws {
+        try await Self.withMisdirected(3, to: 25) { log, _ in
+            try await log.remove(numbers(2...5), of: try stream("one"))
+            #expect(try await log.readAll("one", 6...40).missing.isEmpty)
+            #expect(try await Self.salvaged(log)?.contains(25) == true)
+        }
+    }
+
+    /// Nothing is set aside where the record is not found: the log is made anew, and it is tried again.
+    @Test func toSetARecordAsideDeletesNoOther() async throws {
+        try await Self.withMisdirected(3, to: 25) { log, _ in
+            let one = try stream("one")
+            let error = await #expect(throws: TrackingError.self) {
+                try await log.quarantine(3, of: one, reason: "refused")
+            }
+            #expect(error?.code == .spoolDamaged)
+            #expect(try await Self.salvaged(log) == numbers(1...40))
+            try await log.quarantine(3, of: one, reason: "refused")
+            #expect(try await log.quarantined(after: 0, maximumCount: 9).map(\.entry.record) == [record(3)])
+        }
+    }
+}
