@@ -120,17 +120,9 @@ public final class SQLiteSpool: SpoolStorage {
     public func read(
         _ stream: StreamID, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int
     ) async throws(TrackingError) -> SpoolReading {
-        let path = self.path
         self.sweeping.withLock { $0.lastReading = .now }
         return try await self.performOpen(.alone) { file, db in
-            let reading = try file.read(stream, seqs, maximumCount: maximumCount, maximumBytes: maximumBytes, db)
-            let lost = reading.missing.intersection(file.book[stream]?.stored ?? SeqSet())
-            if !lost.isEmpty {
-                // The file is not what it should be: the next time it is opened, all that is whole is taken over.
-                SpoolOpening.wantSalvage(of: path)
-                try file.transaction(isDurable: false) { try file.remove(lost, of: stream, $0) }
-            }
-            return reading
+            try file.readOrLetGo(stream, seqs, maximumCount: maximumCount, maximumBytes: maximumBytes, db)
         }
     }
 

@@ -31,6 +31,37 @@ import TrackingCore
         return contents.trackables[try TrackableID("van")]?.streams.first?.stored
     }
 
+    @Test func aRecordThatTheIndexMissesIsReadAllTheSame() async throws {
+        try await Self.withMisdirected(3, to: 25) { log, _ in
+            let reading = try await log.readAll("one", 2...9)
+            #expect(Array(reading.records) == (2...9).map { record($0) } && reading.missing.isEmpty)
+            let few = try await log.read(
+                try stream("one"), numbers(2...9), maximumCount: 4, maximumBytes: 399)
+            #expect(few.records.map(\.seq) == [2, 3, 4] && few.missing.isEmpty, "within the same limits")
+            #expect(try await Self.salvaged(log) == numbers(1...40))
+        }
+    }
+
+    /// The lowest of all, as a queue drains: it is not let go with the floor either.
+    @Test func theFirstThatWaitsIsNotPassedOver() async throws {
+        try await Self.withMisdirected(3, to: 25) { log, _ in
+            try await log.remove(numbers(1...2), of: try stream("one"))
+            #expect(try await log.readAll("one", 3...10).records.map(\.seq) == Array(3...10))
+            #expect(try await Self.salvaged(log) == numbers(3...40))
+        }
+    }
+
+    @Test func whatIsLostBesideItIsStillLetGo() async throws {
+        try await Self.withMisdirected(3, to: 25) { log, path in
+            try await log.close()
+            try flip(7, in: path)
+            _ = try await log.open(now: start)
+            let reading = try await log.readAll("one", 2...9)
+            #expect(reading.records.map(\.seq) == [2, 3, 4, 5, 6, 8, 9] && reading.missing == numbers(7...7))
+            #expect(try await log.summary().total.count == 39)
+        }
+    }
+
     @Test func toSweepDeletesNoOtherRecord() async throws {
         try await Self.withMisdirected(3, to: 25) { log, _ in
             try await log.remove(numbers(1...10), of: try stream("one"))
