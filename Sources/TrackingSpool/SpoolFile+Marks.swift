@@ -53,6 +53,31 @@ extension SpoolFile {
         return known
     }
 
+    /// These records are not known any more. One pass over the marks of their trackable.
+    func forgetMarks(of seqs: SeqSet, in stream: SpoolBook.Stream, _ db: Database) throws {
+        let places = try self.placesOfMarks(of: seqs, in: stream, db)
+        let deletion = try DirectStatement("DELETE FROM mark WHERE place = ?", in: db)
+        for place in places {
+            deletion.bind(place, 1)
+            try deletion.run()
+        }
+        if let count = self.book.marks[stream.trackable] { self.book.marks[stream.trackable] = count - places.count }
+    }
+
+    private func placesOfMarks(of seqs: SeqSet, in stream: SpoolBook.Stream, _ db: Database) throws -> [Int64] {
+        let rows = try DirectStatement("SELECT place, name FROM mark WHERE trackable = ?", in: db)
+        defer { rows.reset() }
+        rows.bind(stream.trackable.rawValue, 1)
+        var places: [Int64] = []
+        while try rows.step() {
+            guard let name = RecordName(rows.text(1)), name.stream == stream.id, seqs.contains(name.seq) else {
+                continue
+            }
+            places.append(rows.integer(0))
+        }
+        return places
+    }
+
     private func countMarks(of id: TrackableID, _ db: Database) throws -> Int {
         try Int.fetchOne(db, sql: "SELECT count(*) FROM mark WHERE trackable = ?", arguments: [id.rawValue]) ?? 0
     }

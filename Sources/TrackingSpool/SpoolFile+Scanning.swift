@@ -14,8 +14,14 @@ extension SpoolFile {
         self.noteDamage()
         let found = try self.scan(stream, seqs, maximumCount: maximumCount, maximumBytes: maximumBytes, db)
         let lost = found.missing.intersection(stream.stored)
-        if !lost.isEmpty { try self.transaction(isDurable: false) { try self.remove(lost, of: id, $0) } }
+        if !lost.isEmpty { try self.transaction(isDurable: false) { try self.letGo(lost, of: stream, $0) } }
         return found
+    }
+
+    /// What is lost goes, and what it was known by: it may come once more.
+    private func letGo(_ lost: SeqSet, of stream: SpoolBook.Stream, _ db: Database) throws {
+        try self.forgetMarks(of: lost, in: stream, db)
+        try self.remove(lost, of: stream.id, db)
     }
 
     /// Reads without the index: one pass over the table.

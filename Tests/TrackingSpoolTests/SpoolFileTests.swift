@@ -88,6 +88,22 @@ import TrackingCore
         }
     }
 
+    @Test func aDamagedRecordThatIsRefusedIsNotKnown() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "log").path()
+            let log = SQLiteSpool(path: path, checkedSize: 0)
+            _ = try await log.open(now: start)
+            try await log.append(try marked(1...5), state: [:], now: start)
+            try await log.close()
+            try flip(3, in: path)
+            _ = try await log.open(now: start)
+            try await log.quarantine(3, of: try stream("one"), reason: "refused")
+            #expect(try await log.quarantined(after: 0, maximumCount: 9).isEmpty)
+            #expect(try await log.known([try mark(3), try mark(4)], of: try TrackableID("van")).count == 1)
+            try await log.close()
+        }
+    }
+
     @Test func marksAreTakenOverFromADamagedLog() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "log").path()

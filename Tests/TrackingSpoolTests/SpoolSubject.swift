@@ -27,6 +27,15 @@ struct SpoolUnderTest {
     let storage: any SpoolStorage
     let folder: URL?
 
+    /// A record of stream `one` is not whole any more: a file was closed meanwhile.
+    func damage(_ seq: UInt64) async throws {
+        if let memory = self.storage as? InMemorySpool { return memory.damage(seq, of: try stream("one")) }
+        guard let folder else { return }
+        try await self.storage.close()
+        try flip(seq, in: folder.appending(path: "log.sqlite").path())
+        _ = try await self.storage.open(now: start)
+    }
+
     /// The log as it is found when the program ended without closing it.
     func afterCrash() async throws -> any SpoolStorage {
         if let memory = self.storage as? InMemorySpool {

@@ -36,6 +36,15 @@ public final class InMemorySpool: SpoolStorage {
             if old > 0 { self.marks[entry.trackable]?.removeFirst(old) }
         }
 
+        /// These are gone, and what those that were there were known by.
+        mutating func lose(_ seqs: SeqSet, at place: Int) {
+            let (id, trackable) = (self.streams[place].id, self.streams[place].trackable)
+            let lost = Set(self.streams[place].records.keys.filter(seqs.contains))
+            guard !lost.isEmpty else { return }
+            for seq in lost { self.streams[place].records[seq] = nil }
+            self.marks[trackable]?.removeAll { $0.name.stream == id && lost.contains($0.name.seq) }
+        }
+
         mutating func stream(_ id: StreamID, of trackable: TrackableID, isEnded: Bool) -> Int {
             if let place = self.place(of: id) { return place }
             if !isEnded {
@@ -153,7 +162,7 @@ public final class InMemorySpool: SpoolStorage {
             }
             if reading.records.isEmpty { reading.missing = seqs }
             for record in reading.records { reading.missing.remove(record.seq...record.seq) }
-            state.streams[place].records = state.streams[place].records.filter { !reading.missing.contains($0.key) }
+            state.lose(reading.missing, at: place)
             return reading
         }
     }

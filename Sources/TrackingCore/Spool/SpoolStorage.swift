@@ -34,7 +34,7 @@ public protocol SpoolStorage: Sendable {
     func known(_ marks: [RecordMark], of trackable: TrackableID) async throws(TrackingError) -> [RecordMark: RecordName]
 
     /// Reads records, in order of `seq`: as many of the first as `maximumCount`, and as have `maximumBytes` of payload
-    /// together, but at least one where one is there.
+    /// together, but at least one where one is there. What is missing is gone from then on, and not ``known(_:of:)`` any more.
     ///
     /// - Throws: `spoolFailed`, `spoolDamaged`.
     func read(
