@@ -125,6 +125,33 @@ import TrackingCore
         }
     }
 
+    /// Both rows of a stream are damaged: its records are not taken over, and must not be known by their marks either.
+    @Test func marksOfOrphansAreNotTakenOver() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "log").path()
+            let van = try TrackableID("van")
+            let log = SQLiteSpool(path: path)
+            _ = try await log.open(now: start)
+            try await log.append(try marked(1...20), state: [:], now: start)
+            try await log.remove(numbers(1...20), of: try stream("one"))
+            try await log.append(try marked(41...60, in: "two"), state: [:], now: start)
+            try await log.forget(try stream("one"))
+            try await log.close()
+            let queue = try DatabaseQueue(path: path)
+            try await queue.writeWithoutTransaction { db in
+                // What is gone leaves no row that looks like an orphan.
+                try db.execute(sql: "VACUUM")
+                try db.execute(sql: "UPDATE stream SET last = last + 1; UPDATE stream_copy SET last = last + 1")
+            }
+            try queue.close()
+            let salvage = try await log.open(now: start).salvage
+            #expect(salvage?.count == 0 && salvage?.orphans == 20)
+            let known = try await log.known(try (1...60).map { try mark($0) }, of: van)
+            #expect(Set(known.values.map(\.seq)) == Set(1...20), "what was safe is known")
+            try await log.close()
+        }
+    }
+
     @Test func oneProgramAtATime() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "log").path()

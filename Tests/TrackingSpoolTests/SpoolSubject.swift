@@ -102,8 +102,8 @@ func entries(
 }
 
 /// The same with marks.
-func marked(_ seqs: ClosedRange<UInt64>) throws -> [SpoolEntry] {
-    try entries(seqs).map { entry in
+func marked(_ seqs: ClosedRange<UInt64>, in name: String = "one") throws -> [SpoolEntry] {
+    try entries(seqs, in: name).map { entry in
         var entry = entry
         entry.mark = try mark(entry.record.seq)
         return entry

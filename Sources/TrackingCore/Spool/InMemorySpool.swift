@@ -38,6 +38,7 @@ public final class InMemorySpool: SpoolStorage {
 
         /// These are gone, and what those that were there were known by.
         mutating func lose(_ seqs: SeqSet, at place: Int) {
+            guard !seqs.isEmpty else { return }
             let (id, trackable) = (self.streams[place].id, self.streams[place].trackable)
             let lost = Set(self.streams[place].records.keys.filter(seqs.contains))
             guard !lost.isEmpty else { return }
