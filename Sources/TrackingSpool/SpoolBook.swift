@@ -163,6 +163,14 @@ struct SpoolBook {
         self.streams[place].isDirty = true
     }
 
+    /// Everything of a stream below a number was removed before, and has no rows here.
+    mutating func begins(at floor: UInt64, _ id: StreamID) {
+        guard let place = self.places[id] else { return }
+        self.streams[place].floor = floor
+        self.streams[place].weighed = floor
+        self.streams[place].isDirty = true
+    }
+
     /// A number was given out, whatever became of its record.
     mutating func gaveOut(_ seq: UInt64, of id: StreamID) {
         guard let place = self.places[id], self.streams[place].last < seq else { return }

@@ -63,6 +63,7 @@ struct SpoolSalvager {
             for stream in streams {
                 _ = file.book.begin(stream.id, of: stream.trackable, isEnded: true)
                 file.book.gaveOut(stream.last, of: stream.id)
+                file.book.begins(at: stream.floor, stream.id)
             }
             for value in values { try file.set(value, db) }
         }

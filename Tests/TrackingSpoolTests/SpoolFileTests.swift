@@ -125,6 +125,32 @@ import TrackingCore
         }
     }
 
+    /// What left the log long ago is not missing.
+    @Test func aSalvageNamesNothingThatWasSafe() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "log").path()
+            let (one, van) = (try stream("one"), try TrackableID("van"))
+            let log = SQLiteSpool(path: path)
+            _ = try await log.open(now: start)
+            try await log.append(try entries(1...40))
+            try await log.remove(numbers(1...20), of: one)
+            // The second time from the file that the first one made.
+            for _ in 1...2 {
+                try await log.close()
+                SpoolOpening.wantSalvage(of: path)
+                let contents = try await log.open(now: start)
+                #expect(contents.salvage?.count == 20 && contents.salvage?.missing == [])
+                let held = StoredStream(id: one, stored: numbers(21...40), last: 40)
+                #expect(contents.trackables[van]?.streams == [held])
+            }
+            try await log.remove(numbers(21...40), of: one)
+            try await log.close()
+            SpoolOpening.wantSalvage(of: path)
+            #expect(try await log.open(now: start).salvage?.missing == [], "nothing is left")
+            try await log.close()
+        }
+    }
+
     /// Both rows of a stream are damaged: its records are not taken over, and must not be known by their marks either.
     @Test func marksOfOrphansAreNotTakenOver() async throws {
         try await withTemporaryFolder { folder in
