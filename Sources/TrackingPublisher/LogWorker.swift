@@ -70,11 +70,14 @@ struct LogWorker: Sendable {
     /// The log is kept within these limits from the next append on.
     func keep(within limits: SpoolLimits) { self.queue.limits = limits }
 
-    /// Whether the clock tells how old records are. Where it does not, and nobody vouches for it, none goes for its age.
+    /// Whether the clock tells how old records are. Where it does not, and nobody vouches for it, none goes for its age, and
+    /// nothing that records are known by.
     var knowsAges: Bool {
         get { self.queue.knowsAges }
         nonmutating set { self.queue.knowsAges = newValue }
     }
+
+    private var mayLetGoForAge: Bool { self.knowsAges || self.isClockSynchronized() }
 
     /// Nothing more will be asked: ``run(_:)`` returns when all is done.
     func finish() { self.queue.finish() }
@@ -127,7 +130,8 @@ struct LogWorker: Sendable {
             let part = rest.prefix(Self.maximumAppend)
             rest = rest.dropFirst(part.count)
             let error = await self.attempt { () async throws(TrackingError) in
-                try await self.storage.append(Array(part), state: rest.isEmpty ? state : [:], now: self.clock())
+                try await self.storage.append(
+                    Array(part), state: rest.isEmpty ? state : [:], now: self.clock(), knowsAges: self.mayLetGoForAge)
             }
             for (place, seqs) in Self.places(part) {
                 if let error {
@@ -210,7 +214,7 @@ struct LogWorker: Sendable {
 
     private func trim(_ post: Post) async {
         var limits = self.queue.limits
-        if limits.maximumAge != nil, !self.knowsAges, !self.isClockSynchronized() { limits.maximumAge = nil }
+        if limits.maximumAge != nil, !self.mayLetGoForAge { limits.maximumAge = nil }
         do throws(TrackingError) {
             for part in try await self.storage.trim(to: limits, now: self.clock()) {
                 post(part.trackable, .dropped(part.stream, part.seqs))

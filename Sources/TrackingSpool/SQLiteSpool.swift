@@ -94,16 +94,16 @@ public final class SQLiteSpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/append(_:state:now:)``.
+    /// See ``SpoolStorage/append(_:state:now:knowsAges:)``.
     public func append(
-        _ records: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime
+        _ records: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime, knowsAges: Bool
     ) async throws(TrackingError) {
         let growth = records.reduce(state.reduce(0) { $0 + ($1.value?.count ?? 0) + 64 }) {
             $0 + $1.record.payload.count + ($1.mark == nil ? 64 : 256)
         }
         let kind = Job.Kind.write(count: records.count, isDurable: self.durability == .full, growth: growth)
         try await self.performOpen(kind) { file, db in
-            try file.append(records, state: state, now: now, db)
+            try file.append(records, state: state, now: now, knowsAges: knowsAges, db)
         } failed: { file in
             for entry in records { file?.book.gaveOut(entry.record.seq, of: entry.stream) }
         }

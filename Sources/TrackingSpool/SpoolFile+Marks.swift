@@ -9,8 +9,8 @@ extension SpoolFile {
     /// How many old marks are let go in one transaction.
     private static let marksLetGo = 100_000
 
-    /// Adds the marks of these records, and lets the oldest go.
-    func remember(_ entries: [SpoolEntry], now: UnixTime, _ db: Database) throws {
+    /// Adds the marks of these records, and lets the oldest go: those that are too old only where it is known how old they are.
+    func remember(_ entries: [SpoolEntry], now: UnixTime, knowsAges: Bool, _ db: Database) throws {
         let marked = entries.filter { $0.mark != nil }
         guard !marked.isEmpty else { return }
         let added = Int64(clamping: Int(now.seconds))
@@ -23,6 +23,7 @@ extension SpoolFile {
             self.book.marks[id] = try self.book.marks[id].map { $0 + own.count } ?? self.countMarks(of: id, db)
             try self.letGoMarks(of: id, db)
         }
+        guard knowsAges else { return }
         try self.letGoMarks(before: added - RecordMark.maximumAge.components.seconds, db)
     }
 

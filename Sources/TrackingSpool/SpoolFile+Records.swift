@@ -4,7 +4,9 @@ import TrackingSQLite
 
 /// Writing and reading records, inside a transaction.
 extension SpoolFile {
-    func append(_ entries: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime, _ db: Database) throws {
+    func append(
+        _ entries: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime, knowsAges: Bool = true, _ db: Database
+    ) throws {
         for entry in entries where self.book[entry.stream]?.stored.contains(entry.record.seq) == true {
             throw TrackingError(.spoolFailed, "the log has a record \(entry.record.seq) of this stream already")
         }
@@ -26,7 +28,7 @@ extension SpoolFile {
             }
             self.book.added(seqs, of: first.stream, bytes: bytes)
         }
-        try self.remember(entries, now: now, db)
+        try self.remember(entries, now: now, knowsAges: knowsAges, db)
         for (name, value) in state {
             try self.set(StoredValue(name: name, value: value, version: self.book.nextVersion), db)
             self.book.nextVersion += 1

@@ -189,6 +189,20 @@ import TrackingTesting
         }
     }
 
+    /// A clock that jumped ahead by years says that all of them are old.
+    @Test(arguments: SpoolSubject.allCases) func noMarkGoesForItsAgeWhereThatIsNotKnown(
+        _ subject: SpoolSubject
+    ) async throws {
+        try await subject.run { log in
+            let (van, all) = (try TrackableID("van"), try (1...4).map { try mark($0) })
+            _ = try await log.storage.open(now: start)
+            try await log.storage.append(try marked(1...3), state: [:], now: start)
+            let ahead = start.advanced(by: .seconds(20 * 365 * 86_400))
+            try await log.storage.append(try marked(4...4), state: [:], now: ahead, knowsAges: false)
+            #expect(try await log.storage.known(all, of: van).count == 4)
+        }
+    }
+
     @Test(arguments: SpoolSubject.allCases) func whatIsSetAsideIsNoRecord(_ subject: SpoolSubject) async throws {
         try await subject.run { log in
             _ = try await log.storage.open(now: start)

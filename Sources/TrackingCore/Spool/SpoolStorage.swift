@@ -24,9 +24,12 @@ public protocol SpoolStorage: Sendable {
     ///   - records: At most 10,000.
     ///   - state: New values, by name; `nil` removes one.
     ///   - now: Marks from more than ``RecordMark/maximumAge`` before may go.
+    ///   - knowsAges: Whether `now` tells how old marks are: where it does not none goes for its age.
     /// - Throws: `spoolFailed` when the disk is full or fails: the numbers count as given out. `spoolDamaged` when the log
     ///   is damaged: close it and open it again.
-    func append(_ records: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime) async throws(TrackingError)
+    func append(
+        _ records: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime, knowsAges: Bool
+    ) async throws(TrackingError)
 
     /// The names that records of these marks were given, also when they are not in the log any more.
     ///
@@ -100,9 +103,16 @@ public protocol SpoolStorage: Sendable {
 }
 
 extension SpoolStorage {
-    /// Adds records without marks: see ``append(_:state:now:)``.
+    /// Adds records by a clock that is right: see ``append(_:state:now:knowsAges:)``.
+    public func append(
+        _ records: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime
+    ) async throws(TrackingError) {
+        try await self.append(records, state: state, now: now, knowsAges: true)
+    }
+
+    /// Adds records without marks: see ``append(_:state:now:knowsAges:)``.
     public func append(_ records: [SpoolEntry], state: [String: [UInt8]?] = [:]) async throws(TrackingError) {
-        try await self.append(records, state: state, now: UnixTime(0))
+        try await self.append(records, state: state, now: UnixTime(0), knowsAges: false)
     }
 }
 
