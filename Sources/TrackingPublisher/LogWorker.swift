@@ -221,6 +221,7 @@ struct LogWorker: Sendable {
             }
         } catch {
             self.logger.warning("log", metadata: ["reason": "\(error)"])
+            if error.code == .spoolDamaged { await self.reopen(post) }
         }
     }
 

@@ -181,11 +181,20 @@ public final class SQLiteSpool: SpoolStorage {
     public func trim(to limits: SpoolLimits, now: UnixTime) async throws(TrackingError) -> [SpoolPart] {
         var gone: [StreamID: SpoolPart] = [:]
         while true {
-            let kind = Job.Kind.write(count: SpoolFile.trimmedAtOnce, isDurable: false)
-            let parts = try await self.performOpen(kind) { file, db in try file.trim(to: limits, now: now, db) }
-            guard let parts else { return Array(gone.values) }
-            for part in parts { gone[part.stream, default: part].seqs.formUnion(part.seqs) }
+            do throws(TrackingError) {
+                guard let parts = try await self.trimSome(to: limits, now: now) else { return Array(gone.values) }
+                for part in parts { gone[part.stream, default: part].seqs.formUnion(part.seqs) }
+            } catch {
+                // What went is told; what is wrong says so at the next trim again.
+                guard gone.isEmpty else { return Array(gone.values) }
+                throw error
+            }
         }
+    }
+
+    private func trimSome(to limits: SpoolLimits, now: UnixTime) async throws(TrackingError) -> [SpoolPart]? {
+        let kind = Job.Kind.write(count: SpoolFile.trimmedAtOnce, isDurable: false)
+        return try await self.performOpen(kind) { file, db in try file.trim(to: limits, now: now, db) }
     }
 
     /// See ``SpoolStorage/summary()``.

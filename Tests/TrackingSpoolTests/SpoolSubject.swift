@@ -1,8 +1,9 @@
 import Foundation
 import Testing
 import TrackingCore
-import TrackingSpool
 import TrackingTesting
+
+@testable import TrackingSpool
 
 /// One of the two logs, that the same tests are run on.
 enum SpoolSubject: CaseIterable {
@@ -68,6 +69,23 @@ func flip(_ seq: UInt64, in path: String) throws {
 func misdirect(_ seq: UInt8, to place: UInt8, in path: String) throws {
     // The entry as <https://www.sqlite.org/fileformat2.html> has it: its sizes, its types, then seq, size and place.
     try change(8, behind: Data([8, 5, 9, 1, 1, 1, seq, 100, seq]), in: path) { _ in place }
+}
+
+/// The page with the record of a place is not one that SQLite knows any more.
+func spoilPage(of place: Int64, in path: String) throws {
+    var bytes = [UInt8](try Data(contentsOf: URL(filePath: path)))
+    let pages = stride(from: 0, to: bytes.count, by: SpoolSchema.pageSize)
+    let start = try #require(
+        pages.first { start in
+            var isThere = false
+            let page = PageScan(page: Array(bytes[start..<(start + SpoolSchema.pageSize)]), overflow: { _ in nil })
+            _ = page.eachRow { own, columns in
+                isThere = isThere || (own == place && columns.count == SpoolSchema.Columns.record)
+            }
+            return isThere
+        })
+    bytes[start] = 0
+    try Data(bytes).write(to: URL(filePath: path), options: [])
 }
 
 /// Changes a byte of a file, so far behind the beginning of what is looked for.

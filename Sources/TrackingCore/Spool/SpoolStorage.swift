@@ -87,8 +87,8 @@ public protocol SpoolStorage: Sendable {
 
     /// Lets the oldest records go until the limits are kept, in the order in which they were added.
     ///
-    /// - Returns: What went.
-    /// - Throws: `spoolFailed`, `spoolDamaged`.
+    /// - Returns: What went; not all that should where something failed behind it.
+    /// - Throws: `spoolFailed`, `spoolDamaged`: nothing went.
     func trim(to limits: SpoolLimits, now: UnixTime) async throws(TrackingError) -> [SpoolPart]
 
     /// How much there is.
