@@ -318,20 +318,89 @@ import TrackingCore
         return program
     }
 
-    @Test(.enabled(if: getuid() == 0, "a file system of its own needs root"), .timeLimit(.minutes(1)))
-    func aFullDiskEndsByItself() async throws {
+    /// A file system of its own.
+    private static func withDisk(ofMegabytes size: Int, _ body: (URL) async throws -> Void) async throws {
         try await withTemporaryFolder { folder in
             let disk = folder.appending(path: "disk")
             try FileManager.default.createDirectory(at: disk, withIntermediateDirectories: false)
-            try await ChildProcess.run("/bin/mount", ["-t", "tmpfs", "-o", "size=16m", "tmpfs", disk.path()])
+            try await ChildProcess.run("/bin/mount", ["-t", "tmpfs", "-o", "size=\(size)m", "tmpfs", disk.path()])
             do {
-                try await Self.fill(disk)
+                try await body(disk)
             } catch {
                 try await ChildProcess.run("/bin/umount", ["-l", disk.path()])
                 throw error
             }
             try await ChildProcess.run("/bin/umount", ["-l", disk.path()])
         }
+    }
+
+    @Test(.enabled(if: getuid() == 0, "a file system of its own needs root"), .timeLimit(.minutes(1)))
+    func aFullDiskEndsByItself() async throws { try await Self.withDisk(ofMegabytes: 16) { try await Self.fill($0) } }
+
+    /// To make a damaged log anew takes as much room again.
+    @Test(.enabled(if: getuid() == 0, "a file system of its own needs root"), .timeLimit(.minutes(1)))
+    func aDamagedLogOnAFullDiskIsUsedAsItIs() async throws {
+        try await Self.withDisk(ofMegabytes: 24) { disk in
+            let (path, other) = (disk.appending(path: "log").path(), disk.appending(path: "other"))
+            let (one, van) = (try stream("one"), try TrackableID("van"))
+            let log = SQLiteSpool(path: path)
+            _ = try await log.open(now: start)
+            try await log.append(try entries(1...2000, size: 4000))
+            try await log.remove(numbers(1...1000), of: one)
+            try await log.append(try entries(2001...2001))
+            try await log.close()
+            try Self.fillUp(other)
+            SpoolOpening.wantSalvage(of: path)
+
+            var contents = try await log.open(now: start)
+            #expect(contents.salvage == nil && contents.damage?.contains("parts of it could not be read") == true)
+            let held = contents.trackables[van]
+            #expect(held?.streams == [StoredStream(id: one, stored: numbers(1001...2001), last: 2001)])
+            #expect(held?.current == nil, "it is not known what it has given out")
+            #expect(try await log.readAll("one", 1001...1010).records.count == 10)
+            try await log.append(try entries(1...5, in: "two"))
+            try await log.close()
+
+            try FileManager.default.removeItem(at: other)
+            contents = try await log.open(now: start)
+            #expect(contents.salvage?.count == 1006 && contents.damage == nil, "there is room")
+            try await log.close()
+        }
+    }
+
+    /// To use it would cost more than what is damaged.
+    @Test(.enabled(if: getuid() == 0, "a file system of its own needs root"), .timeLimit(.minutes(1)))
+    func aLogWhosePagesAreDamagedIsNotUsedAsItIs() async throws {
+        try await Self.withDisk(ofMegabytes: 24) { disk in
+            let (path, other) = (disk.appending(path: "log").path(), disk.appending(path: "other"))
+            let log = SQLiteSpool(path: path)
+            _ = try await log.open(now: start)
+            try await log.append(try entries(1...1500, size: 4000))
+            try await log.remove(numbers(1...500), of: try stream("one"))
+            try await log.append(try entries(1501...1501))
+            try await log.close()
+            try spoilPage(of: 1200, in: path)
+            try Self.fillUp(other)
+            SpoolOpening.wantSalvage(of: path)
+            let before = try FileManager.default.contentsOfDirectory(atPath: disk.path()).sorted()
+            let error = await #expect(throws: TrackingError.self) { _ = try await log.open(now: start) }
+            #expect(error?.code == .spoolFailed)
+            let after = try FileManager.default.contentsOfDirectory(atPath: disk.path()).sorted()
+            #expect(after == before.filter { !$0.hasSuffix(".closed") }, "nothing takes the last room")
+
+            try FileManager.default.removeItem(at: other)
+            #expect(try await log.open(now: start).salvage?.count ?? 0 >= 1000)
+            try await log.close()
+        }
+    }
+
+    /// Leaves less than what is in the log.
+    private static func fillUp(_ file: URL) throws {
+        let descriptor = open(file.path(), O_WRONLY | O_CREAT, 0o600)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        let block = [UInt8](repeating: 1, count: 1 << 16)
+        while write(descriptor, block, block.count) == block.count {}
     }
 
     private static func fill(_ disk: URL) async throws {

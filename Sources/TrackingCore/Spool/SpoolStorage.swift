@@ -9,7 +9,8 @@ public protocol SpoolStorage: Sendable {
 
     /// Opens the log, or begins one where there is none.
     ///
-    /// A damaged log is set aside whole, and what can be read of it is taken over: ``SpoolContents/salvage``.
+    /// A damaged log is set aside whole, and what can be read of it is taken over: ``SpoolContents/salvage``. Where there is no room
+    /// for that it may be used as it is until it is opened the next time: ``SpoolContents/damage``.
     ///
     /// - Parameter now: Names what is set aside.
     /// - Throws: `spoolFailed` when it cannot be read, made, or when another program has it open.
@@ -191,14 +192,18 @@ public struct SpoolContents: Hashable, Sendable {
     public var state: [String: [UInt8]]
     /// What became of a damaged log; `nil` when it was whole.
     public var salvage: SpoolSalvage?
+    /// What is wrong with a damaged log that is used as it is, for there is no room to take over what is whole of it, to read.
+    public var damage: String?
 
     /// Makes a description.
     public init(
-        trackables: [TrackableID: Trackable] = [:], state: [String: [UInt8]] = [:], salvage: SpoolSalvage? = nil
+        trackables: [TrackableID: Trackable] = [:], state: [String: [UInt8]] = [:], salvage: SpoolSalvage? = nil,
+        damage: String? = nil
     ) {
         self.trackables = trackables
         self.state = state
         self.salvage = salvage
+        self.damage = damage
     }
 }
 
