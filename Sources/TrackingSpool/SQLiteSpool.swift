@@ -215,7 +215,7 @@ public final class SQLiteSpool: SpoolStorage {
             file = nil
             try withExtendedLifetime(open) {
                 try open.close()
-                ClosingMark(log: path).leave()
+                ClosingMark(log: path).leave(.init(digest: open.book.digest))
             }
         }
     }

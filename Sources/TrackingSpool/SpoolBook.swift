@@ -180,6 +180,20 @@ struct SpoolBook {
 
     mutating func written() { for place in self.streams.indices { self.streams[place].isDirty = false } }
 
+    /// Of which records there are, and how many rows of removed ones.
+    var digest: UInt64 {
+        var sum = FNV1a()
+        for stream in self.streams {
+            sum.add(number: UInt64(bitPattern: stream.number))
+            sum.add(number: UInt64(stream.unswept))
+            for range in stream.stored.ranges {
+                sum.add(number: range.lowerBound)
+                sum.add(number: range.upperBound)
+            }
+        }
+        return sum.value
+    }
+
     /// As the publisher sees it.
     var trackables: [TrackableID: SpoolContents.Trackable] {
         var trackables: [TrackableID: SpoolContents.Trackable] = [:]

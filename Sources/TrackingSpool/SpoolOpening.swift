@@ -24,20 +24,19 @@ struct SpoolOpening {
         if !self.exists(self.wish), LogTraces(path: self.path).areMissing { throw self.isForeign }
         let lock = try SpoolLock(log: self.path)
         try self.finishSalvage()
-        let mark = ClosingMark(log: self.path)
-        let isOrderly = mark.take()
+        let closing = ClosingMark(log: self.path).take()
         var contents = SpoolContents()
         var file: SpoolFile?
         do {
             if let reason = self.knownDamage { throw SpoolDamage(reason: reason) }
-            file = try self.open(isOrderly: isOrderly)
+            file = try self.open(closing)
         } catch {
             guard let reason = self.damage(error) else { throw error }
             let hasOtherTables = (error as? SpoolDamage)?.hasOtherTables ?? false
             if hasOtherTables, LogTraces(path: self.path).areMissing { throw self.isForeign }
             file = try self.salvageOrOpen(reason, &contents)
         }
-        let opened = try file ?? self.open(isOrderly: false)
+        let opened = try file ?? self.open(nil)
         opened.lock = lock
         contents.trackables = opened.book.trackables
         contents.state = try opened.loadState()
@@ -50,9 +49,13 @@ struct SpoolOpening {
             "the file \(self.path) is not a log and was left as it is: name another with --spool, or move it away")
     }
 
-    private func open(isOrderly: Bool) throws -> SpoolFile {
-        let file = try SpoolFile(path: self.path, isOrderly: isOrderly, checkedSize: self.checkedSize)
+    private func open(_ closing: ClosingMark.Closing?) throws -> SpoolFile {
+        let file = try SpoolFile(path: self.path, isOrderly: closing != nil, checkedSize: self.checkedSize)
         _ = try file.loadState()
+        // A page of the index may be whole, and of another day.
+        if let digest = closing?.digest, digest != file.book.digest {
+            throw SpoolDamage(reason: "its index does not list the records that it was closed with")
+        }
         return file
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Testing
 import TrackingCore
 
@@ -91,6 +92,74 @@ import TrackingCore
             #expect(try await Self.salvaged(log) == numbers(1...40))
             try await log.quarantine(3, of: one, reason: "refused")
             #expect(try await log.quarantined(after: 0, maximumCount: 9).map(\.entry.record) == [record(3)])
+        }
+    }
+
+    /// A disk that lost a write of one page: it is whole, and lists what there was before.
+    @Test func anIndexOfAnotherDayIsNoticedInALogThatWasClosedInOrder() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "log").path()
+            let log = SQLiteSpool(path: path, checkedSize: 0)
+            _ = try await log.open(now: start)
+            try await log.append(try entries(1...40))
+            try await log.close()
+            let root = try await Self.rootOfIndex(path)
+            let old = try Data(contentsOf: URL(filePath: path)).dropFirst((root - 1) * SpoolSchema.pageSize)
+            _ = try await log.open(now: start)
+            try await log.append(try entries(41...60))
+            try await log.close()
+
+            let closing = ClosingMark(log: path).take()
+            let handle = try FileHandle(forWritingTo: URL(filePath: path))
+            try handle.seek(toOffset: UInt64((root - 1) * SpoolSchema.pageSize))
+            try handle.write(contentsOf: old.prefix(SpoolSchema.pageSize))
+            try handle.close()
+            ClosingMark(log: path).leave(try #require(closing))
+            let contents = try await log.open(now: start)
+            #expect(contents.salvage?.count == 60)
+            #expect(contents.trackables[try TrackableID("van")]?.streams.first?.stored == numbers(1...60))
+            try await log.close()
+        }
+    }
+
+    /// The page of the index of the records, which are few.
+    private static func rootOfIndex(_ path: String) async throws -> Int {
+        let queue = try DatabaseQueue(path: path)
+        let root = try await queue.read {
+            try Int.fetchOne($0, sql: "SELECT rootpage FROM sqlite_schema WHERE name = 'record_order'")
+        }
+        try queue.close()
+        return try #require(root)
+    }
+
+    /// Whatever was added, removed and set aside: a log is not taken for a damaged one.
+    @Test func aLogIsClosedWithWhatItIsOpenedWith() async throws {
+        var random = SplitMix64(seed: 45)
+        try await withTemporaryFolder { folder in
+            let log = SQLiteSpool(path: folder.appending(path: "log").path(), sweepPause: .milliseconds(1))
+            var next: [String: UInt64] = [:]
+            for round in 1...30 {
+                #expect(try await log.open(now: start).salvage == nil, "round \(round)")
+                for _ in 0..<20 {
+                    let name = ["one", "two", "three"][Int.random(in: 0..<3, using: &random)]
+                    let first = next[name] ?? 1
+                    switch Int.random(in: 0..<6, using: &random) {
+                    case 0...1:
+                        let last = first + .random(in: 0...80, using: &random)
+                        try await log.append(try entries(first...last, of: name, in: name, size: 10))
+                        next[name] = last + 1
+                    case 2...3:
+                        let low = UInt64.random(in: 1...first, using: &random)
+                        try await log.remove(numbers(low...(low + 60)), of: try stream(name))
+                    case 4:
+                        try await log.quarantine(
+                            .random(in: 1...first, using: &random), of: try stream(name), reason: "")
+                    default: _ = try await log.trim(to: SpoolLimits(maximumCount: 200), now: start)
+                    }
+                }
+                if round % 5 == 0 { _ = try await log.retryQuarantined(nil) }
+                try await log.close()
+            }
         }
     }
 }
