@@ -222,7 +222,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     ///   refuses a trackable, so that positions of it were never sent; `spoolFailed` when the log cannot be opened.
     public func run() async throws {
         let contents = try await self.spool.open(now: self.clock.moment.wall)
-        if let salvage = contents.salvage { LogWorker.tell(salvage, self.logger) }
+        LogWorker.tell(contents, self.logger)
         await withTaskExecutorPreference(self.transport.executor) { await self.work(contents) }
         self.end()
         try await self.spool.close()

@@ -11,15 +11,21 @@ extension SpoolFile {
         query.bind(stream.number, 1)
         query.bind(Int64(clamping: seq), 2)
         defer { query.reset() }
-        // A damaged record is not worth keeping.
+        let own = SeqSet(CollectionOfOne(seq...seq))
         if try query.step(), let record = Self.record(query, from: 1, of: stream) {
             let entry = SpoolEntry(record, of: stream.trackable, in: id)
             let text = String(decoding: reason.utf8.prefix(500), as: UTF8.self)
             try self.insert(QuarantinedRecord(place: query.integer(0), entry: entry, reason: text), db)
+        } else {
+            // A damaged record is not worth keeping: it may come once more.
+            self.noteDamage()
+            try self.forgetMarks(of: own, in: stream, db)
         }
         query.reset()
         // Its place is needed if it comes back.
-        try self.delete(SeqSet(CollectionOfOne(seq...seq)), of: stream, db)
+        guard try self.delete(own, of: stream, db) else {
+            throw SpoolDamage(reason: "the index of its records leads to others")
+        }
     }
 
     func insert(_ row: QuarantinedRecord, _ db: Database) throws {

@@ -159,6 +159,23 @@ import TrackingTesting
         }
     }
 
+    /// Whoever sends it again must not be told that it is safe.
+    @Test(arguments: SpoolSubject.allCases) func whatIsLostIsNotKnown(_ subject: SpoolSubject) async throws {
+        try await subject.run { log in
+            let (van, all) = (try TrackableID("van"), try (1...5).map { try mark($0) })
+            _ = try await log.storage.open(now: start)
+            try await log.storage.append(try marked(1...5), state: [:], now: start)
+            try await log.storage.remove(numbers(1...1), of: try stream("one"))
+            try await log.damage(3)
+            #expect(try await log.storage.known(all, of: van).count == 5, "nobody has looked")
+            #expect(try await log.storage.readAll("one", 1...5).missing == numbers(1...1, 3...3))
+            let known = try await log.storage.known(all, of: van)
+            #expect(Set(known.values.map(\.seq)) == [1, 2, 4, 5], "what was removed is safe elsewhere")
+            try await log.storage.append(try marked(6...6), state: [:], now: start)
+            #expect(try await log.storage.known([try mark(6)], of: van).count == 1)
+        }
+    }
+
     @Test(arguments: SpoolSubject.allCases) func aMarkIsKeptForNinetyDays(_ subject: SpoolSubject) async throws {
         try await subject.run { log in
             let (van, day) = (try TrackableID("van"), Duration.seconds(86_400))
@@ -169,6 +186,20 @@ import TrackingTesting
             try await log.storage.append(try marked(5...5), state: [:], now: start.advanced(by: day * 92))
             #expect(try await log.storage.known(try [mark(1), mark(3)], of: van).isEmpty)
             #expect(try await log.storage.known(try [mark(4), mark(5)], of: van).count == 2)
+        }
+    }
+
+    /// A clock that jumped ahead by years says that all of them are old.
+    @Test(arguments: SpoolSubject.allCases) func noMarkGoesForItsAgeWhereThatIsNotKnown(
+        _ subject: SpoolSubject
+    ) async throws {
+        try await subject.run { log in
+            let (van, all) = (try TrackableID("van"), try (1...4).map { try mark($0) })
+            _ = try await log.storage.open(now: start)
+            try await log.storage.append(try marked(1...3), state: [:], now: start)
+            let ahead = start.advanced(by: .seconds(20 * 365 * 86_400))
+            try await log.storage.append(try marked(4...4), state: [:], now: ahead, knowsAges: false)
+            #expect(try await log.storage.known(all, of: van).count == 4)
         }
     }
 

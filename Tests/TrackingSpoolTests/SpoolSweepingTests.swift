@@ -183,6 +183,24 @@ import TrackingCore
         }
     }
 
+    /// Records go in several transactions: what the first ones let go is told, though a later one fails.
+    @Test func whatATrimLetGoBeforeItMetDamageIsTold() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "log").path()
+            let log = SQLiteSpool(path: path, checkedSize: 0)
+            _ = try await log.open(now: start)
+            try await log.append(try entries(1...25_000, size: 20))
+            try await log.close()
+            try spoilPage(of: 15_000, in: path)
+            _ = try await log.open(now: start)
+            let limits = SpoolLimits(maximumCount: 10)
+            #expect(try await log.trim(to: limits, now: start).map(\.seqs) == [numbers(1...10_000)])
+            let error = await #expect(throws: TrackingError.self) { _ = try await log.trim(to: limits, now: start) }
+            #expect(error?.code == .spoolDamaged)
+            try? await log.close()
+        }
+    }
+
     @Test func removedRecordsDoNotCountAgainstALimit() async throws {
         try await Self.withRemoved { log, _ in
             #expect(try await log.trim(to: SpoolLimits(maximumCount: 990, maximumBytes: 99_000), now: start).isEmpty)

@@ -25,15 +25,26 @@ public final class InMemorySpool: SpoolStorage {
 
         func place(of id: StreamID) -> Int? { self.streams.firstIndex { $0.id == id } }
 
-        mutating func remember(_ entry: SpoolEntry, now: UnixTime) {
+        mutating func remember(_ entry: SpoolEntry, now: UnixTime, knowsAges: Bool) {
             guard let mark = entry.mark else { return }
             let name = RecordName(stream: entry.stream, seq: entry.record.seq)
             self.marks[entry.trackable, default: []].append((mark, name, now))
             if self.marks[entry.trackable]?.count ?? 0 >= RecordMark.maximumCount + RecordMark.slack {
                 self.marks[entry.trackable]?.removeFirst(RecordMark.slack)
             }
+            guard knowsAges else { return }
             let old = self.marks[entry.trackable]?.prefix { now.since($0.added) > RecordMark.maximumAge }.count ?? 0
             if old > 0 { self.marks[entry.trackable]?.removeFirst(old) }
+        }
+
+        /// These are gone, and what those that were there were known by.
+        mutating func lose(_ seqs: SeqSet, at place: Int) {
+            guard !seqs.isEmpty else { return }
+            let (id, trackable) = (self.streams[place].id, self.streams[place].trackable)
+            let lost = Set(self.streams[place].records.keys.filter(seqs.contains))
+            guard !lost.isEmpty else { return }
+            for seq in lost { self.streams[place].records[seq] = nil }
+            self.marks[trackable]?.removeAll { $0.name.stream == id && lost.contains($0.name.seq) }
         }
 
         mutating func stream(_ id: StreamID, of trackable: TrackableID, isEnded: Bool) -> Int {
@@ -92,9 +103,9 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/append(_:state:now:)``.
+    /// See ``SpoolStorage/append(_:state:now:knowsAges:)``.
     public func append(
-        _ records: [SpoolEntry], state values: [String: [UInt8]?], now: UnixTime
+        _ records: [SpoolEntry], state values: [String: [UInt8]?], now: UnixTime, knowsAges: Bool
     ) async throws(TrackingError) {
         try self.state.withLock { state throws(TrackingError) in
             guard state.isOpen else { throw TrackingError(.stopped, "the log is not open") }
@@ -114,7 +125,7 @@ public final class InMemorySpool: SpoolStorage {
                 state.streams[place].records[entry.record.seq] = (state.nextPlace, entry.record)
                 state.streams[place].last = max(state.streams[place].last, entry.record.seq)
                 state.nextPlace += 1
-                state.remember(entry, now: now)
+                state.remember(entry, now: now, knowsAges: knowsAges)
             }
             for (name, value) in values { state.values[name] = value }
         }
@@ -153,7 +164,7 @@ public final class InMemorySpool: SpoolStorage {
             }
             if reading.records.isEmpty { reading.missing = seqs }
             for record in reading.records { reading.missing.remove(record.seq...record.seq) }
-            state.streams[place].records = state.streams[place].records.filter { !reading.missing.contains($0.key) }
+            state.lose(reading.missing, at: place)
             return reading
         }
     }
