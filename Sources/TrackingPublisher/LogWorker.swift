@@ -178,7 +178,7 @@ struct LogWorker: Sendable {
     ) async -> TrackingError? {
         switch action {
         case .append, .keep, .find, .remove: nil
-        case .read(let stream, let seqs, let maximumBytes): await self.read(stream, seqs, maximumBytes, id, post)
+        case .read(let query): await self.read(query, of: id, post)
         case .quarantine(let stream, let seq, let reason):
             await self.attempt { () async throws(TrackingError) in
                 try await self.storage.quarantine(seq, of: stream, reason: reason.message)
@@ -194,16 +194,14 @@ struct LogWorker: Sendable {
         }
     }
 
-    private func read(
-        _ stream: StreamID, _ seqs: SeqSet, _ maximumBytes: Int, _ trackable: TrackableID, _ post: Post
-    ) async -> TrackingError? {
+    private func read(_ query: RecordQuery, of id: TrackableID, _ post: Post) async -> TrackingError? {
         do throws(TrackingError) {
             let reading = try await self.storage.read(
-                stream, seqs, maximumCount: seqs.count, maximumBytes: maximumBytes)
-            post(trackable, .loaded(reading.records, missing: reading.missing))
+                query.stream, query.seqs, maximumCount: query.seqs.count, maximumBytes: query.maximumBytes)
+            post(id, .loaded(reading.records, missing: reading.missing, query: query.number))
             return nil
         } catch {
-            post(trackable, .readFailed)
+            post(id, .readFailed(query: query.number))
             return error
         }
     }

@@ -127,8 +127,9 @@ extension PublisherStateMachine {
         }
         // Of what is sent at once the newest goes first.
         actions += self.sendNext(of: id, at: moment)
+        guard let stream = self.assets[id]?.stream else { return actions }
         actions += self.askSpool(of: id, at: moment) {
-            $0.appended(seqs, now: moment.now) + $0.flush(now: moment.now)
+            $0.appended(seqs, of: stream, now: moment.now) + $0.flush(now: moment.now)
         }
         return actions + self.settleIntake(of: id)
     }

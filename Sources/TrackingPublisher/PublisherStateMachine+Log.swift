@@ -6,19 +6,19 @@ extension PublisherStateMachine {
         guard self.assets[id] != nil else { return self.happenedToOther(event, id) }
         switch event {
         case .appended(let stream, let seqs):
-            guard self.written(stream, seqs, of: id) else { return [] }
-            guard self.assets[id]?.fed == nil else { return self.intakeWritten(seqs, of: id, at: moment) }
-            return self.askSpool(of: id, at: moment) { $0.appended(seqs, now: moment.now) }
+            return self.appended(seqs, of: stream, to: id, at: moment)
         case .appendFailed(let stream, let seqs, let error):
             // What the log could not take is declared gone. The live lane goes on with a device's own; what came from outside was
             // not told yet, and comes again under another name.
-            guard self.written(stream, seqs, of: id) else { return [] }
+            guard self.written(stream, seqs, of: id) else { return [.logFailed(id, error)] }
             self.assets[id]?.spool.appendFailed(seqs)
             return [.logFailed(id, error)] + self.intakeFailed(error, of: id)
-        case .loaded(let records, let missing):
-            return self.askSpool(of: id, at: moment) { $0.loaded(records, missing: missing, now: moment.now) }
-        case .readFailed:
-            return self.askSpool(of: id, at: moment) { $0.readFailed(now: moment.now) }
+        case .loaded(let records, let missing, let query):
+            return self.askSpool(of: id, at: moment) {
+                $0.loaded(records, missing: missing, by: query, now: moment.now)
+            }
+        case .readFailed(let query):
+            return self.askSpool(of: id, at: moment) { $0.readFailed(query, now: moment.now) }
         case .found(let known):
             return self.found(known, of: id, at: moment)
         case .findFailed(let error):
@@ -47,7 +47,19 @@ extension PublisherStateMachine {
         return self.announce(id, at: moment)
     }
 
+    /// These are in the log. What was on its way to the disk while the log was opened anew goes out under the name that it was given.
+    private mutating func appended(
+        _ seqs: SeqSet, of stream: StreamID, to id: TrackableID, at moment: Moment
+    ) -> [Action] {
+        if self.written(stream, seqs, of: id), self.assets[id]?.fed != nil {
+            return self.intakeWritten(seqs, of: id, at: moment)
+        }
+        return self.askSpool(of: id, at: moment) { $0.appended(seqs, of: stream, now: moment.now) }
+    }
+
     /// These may be sent now.
+    ///
+    /// - Returns: Whether they are of the current stream.
     private mutating func written(_ stream: StreamID, _ seqs: SeqSet, of id: TrackableID) -> Bool {
         guard stream == self.assets[id]?.stream, let last = seqs.last else { return false }
         self.assets[id]?.wrote(through: last)
@@ -58,10 +70,7 @@ extension PublisherStateMachine {
     private mutating func happenedToOther(_ event: LogEvent, _ id: TrackableID) -> [Action] {
         switch event {
         case .appended(let stream, let seqs):
-            self.logs[id]?.change(stream) { held in
-                held.stored.formUnion(seqs)
-                held.last = max(held.last, seqs.last ?? 0)
-            }
+            self.logs[id, default: .init()].appended(seqs, to: stream)
         case .appendFailed(let stream, let seqs, _):
             self.logs[id]?.change(stream) { $0.last = max($0.last, seqs.last ?? 0) }
         case .returned(let stream, let seqs):
@@ -101,8 +110,8 @@ extension PublisherStateMachine {
         _ action: SpoolStateMachine.Action, of id: TrackableID, at moment: Moment
     ) -> [Action] {
         switch action {
-        case .read(let stream, let seqs, let bytes):
-            return [.log(id, .read(stream, seqs, maximumBytes: bytes))]
+        case .read(let query):
+            return [.log(id, .read(query))]
         case .publish(let batch):
             self.lastAttempt = moment.wall
             return [self.publish(.history(id), HistoryCodec.encode(batch), .history(id))]
@@ -208,6 +217,18 @@ extension PublisherStateMachine {
 }
 
 extension SpoolContents.Trackable {
+    /// These are on disk. A stream that is not known begins with them, as it does there.
+    mutating func appended(_ seqs: SeqSet, to stream: StreamID) {
+        if !self.streams.contains(where: { $0.id == stream }) {
+            self.streams.append(StoredStream(id: stream))
+            self.current = stream
+        }
+        self.change(stream) { held in
+            held.stored.formUnion(seqs)
+            held.last = max(held.last, seqs.last ?? 0)
+        }
+    }
+
     /// Changes what is known of one of its streams.
     mutating func change(_ stream: StreamID, _ change: (inout StoredStream) -> Void) {
         guard let place = self.streams.firstIndex(where: { $0.id == stream }) else { return }

@@ -52,10 +52,10 @@ public struct PublisherStateMachine: Sendable {
         case appended(StreamID, SeqSet)
         /// These could not be written.
         case appendFailed(StreamID, SeqSet, TrackingError)
-        /// These were read; `missing` were damaged or are not there.
-        case loaded(SpoolRecords, missing: SeqSet)
-        /// They could not be read; it is tried again.
-        case readFailed
+        /// The query of this number found these; `missing` were damaged or are not there.
+        case loaded(SpoolRecords, missing: SeqSet, query: UInt64)
+        /// What the query of this number asks for could not be read; it is tried again.
+        case readFailed(query: UInt64)
         /// Of what was to be found these are known, under these names.
         case found([RecordMark: RecordName])
         /// It could not be looked up.
@@ -106,8 +106,8 @@ public struct PublisherStateMachine: Sendable {
         case append(StreamID, SpoolRecord, mark: RecordMark? = nil)
         /// Look up which of these are known; answered by `found` or `findFailed`. Nothing is being written that has one of them.
         case find([RecordMark])
-        /// Read these, as many of the first as have `maximumBytes` together; answered by `loaded`.
-        case read(StreamID, SeqSet, maximumBytes: Int)
+        /// Read these; answered by `loaded` or `readFailed`.
+        case read(RecordQuery)
         /// These may go. Not answered.
         case remove(StreamID, SeqSet)
         /// Keep this value with what is written next; `nil` removes it. Not answered.

@@ -67,10 +67,12 @@ struct PublisherConversation {
         return answers
     }
 
-    /// The log does what it was asked to.
-    mutating func written() -> [String] {
+    /// The log does what it was asked to, or so many of the first of it.
+    mutating func written(_ count: Int = .max) -> [String] {
         var answers: [String] = []
-        while !self.jobs.isEmpty {
+        var left = count
+        while !self.jobs.isEmpty, left > 0 {
+            left -= 1
             let (id, action) = self.jobs.removeFirst()
             guard var event = self.work(action) else { continue }
             // As its worker does: what was brought together is written together.
@@ -98,16 +100,16 @@ struct PublisherConversation {
             self.log[stream, default: [:]][record.seq] = record
             if let mark { self.marks[mark] = RecordName(stream: stream, seq: record.seq) }
             return .appended(stream, seqs)
-        case .read(let stream, let seqs, _):
-            let all = seqs.ranges.flatMap { Array($0) }
-            let records = all.compactMap { self.log[stream]?[$0] }
-            let missing = SeqSet(all.filter { self.log[stream]?[$0] == nil }.map { $0...$0 })
-            return .loaded(SpoolRecords(records), missing: missing)
+        case .read(let query):
+            let records = query.seqs.ranges.joined().compactMap { self.log[query.stream]?[$0] }
+            var missing = query.seqs
+            for record in records { missing.remove(record.seq...record.seq) }
+            return .loaded(SpoolRecords(records), missing: missing, query: query.number)
         case .remove(let stream, let seqs):
             guard !self.isRemovalIgnored else { return nil }
             for seq in seqs.ranges.joined() { self.log[stream]?[seq] = nil }
         case .quarantine(let stream, let seq, _): self.log[stream]?[seq] = nil
-        case .forget(let stream): self.log[stream] = nil
+        case .forget(let stream): if self.log[stream]?.isEmpty == true { self.log[stream] = nil }
         case .keep(let name, let value): self.kept[name] = value
         }
         return nil

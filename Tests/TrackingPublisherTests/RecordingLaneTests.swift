@@ -217,4 +217,33 @@ struct RecordingLaneTests {
         #expect(talk.log.keys.filter { $0 != before }.count == 1)
         #expect(talk.log.filter { $0.key != before }.values.first?.keys.sorted() == [1])
     }
+
+    @Test func whatWasOnItsWayToTheDiskWhenTheLogWasOpenedAnewGoesOut() throws {
+        var talk = try PublisherConversation.online()
+        let before = try #require(talk.log.keys.first)
+        talk.isDiskBusy = true
+        _ = try talk.fix(at: 30)
+        let held = SpoolContents.Trackable(streams: [StoredStream(id: before, last: 1)])
+        var said = talk.happened(.log(try TrackableID("van"), .reopened(held)))
+        said += talk.acked()  // the old stream's end is declared
+        talk.isDiskBusy = false
+        said += talk.written()
+        #expect(talk.log[before]?.keys.sorted() == [2])
+        for _ in 0..<3 { said += talk.echoed() + talk.acked() }
+        #expect(said.contains("van/history: batch [2] oldest 2 remaining 0"), "\(said)")
+        #expect(talk.log[before] == nil, "and the stream is forgotten with the last of it")
+    }
+
+    @Test func whatWasOnItsWayToTheDiskOfWhatIsNotCarriedAnyMoreIsKnown() throws {
+        var talk = try PublisherConversation.online()
+        let van = try TrackableID("van")
+        talk.isDiskBusy = true
+        _ = try talk.fix(at: 30)
+        _ = talk.happened(.remove(van))
+        _ = talk.happened(.log(van, .reopened(.init())))
+        _ = talk.written()
+        let stream = try #require(talk.log.first { !$0.value.isEmpty }?.key)
+        let held = StoredStream(id: stream, stored: SeqSet([2...2]), last: 2)
+        #expect(talk.machine.logs[van] == .init(streams: [held], current: stream))
+    }
 }

@@ -2,9 +2,14 @@
 extension SpoolStateMachine {
     // MARK: - The log
 
-    /// These records are on disk now.
-    public mutating func appended(_ seqs: SeqSet, now: MonotonicTime) -> [Action] {
-        self.streams[self.streams.count - 1].appended(seqs, now: now)
+    /// These records are on disk now. A stream that ended while they were written has them all the same, and one that was forgotten
+    /// comes back with them.
+    public mutating func appended(_ seqs: SeqSet, of stream: StreamID, now: MonotonicTime) -> [Action] {
+        if self.place(of: stream) == nil {
+            self.streams.insert(SpoolStream(StoredStream(id: stream), isEnded: true, now: now), at: 0)
+        }
+        guard let place = self.place(of: stream) else { return [] }
+        self.streams[place].appended(seqs, now: now)
         return self.progress(now: now)
     }
 
@@ -52,11 +57,14 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// What ``Action/read(_:_:maximumBytes:)`` found; `missing` were damaged or are not there.
+    /// What a query found; `missing` were damaged or are not there. The answer to a query that nobody waits for any more changes
+    /// nothing.
     public mutating func loaded(
-        _ records: SpoolRecords, missing: SeqSet, now: MonotonicTime
+        _ records: SpoolRecords, missing: SeqSet, by query: UInt64, now: MonotonicTime
     ) -> [Action] {
-        guard self.isReading, let stream = self.ahead?.stream, let place = self.place(of: stream) else { return [] }
+        guard self.ahead?.question == query, let stream = self.ahead?.stream, let place = self.place(of: stream) else {
+            return []
+        }
         self.ahead?.loaded(records)
         self.streams[place].removed(missing)
         // Where nothing is in flight they are what goes now, even if some of what was asked for is missing.
@@ -64,9 +72,9 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// What was to be read can not be read now.
-    public mutating func readFailed(now: MonotonicTime) -> [Action] {
-        guard self.isReading else { return [] }
+    /// What a query was to find can not be read now.
+    public mutating func readFailed(_ query: UInt64, now: MonotonicTime) -> [Action] {
+        guard self.ahead?.question == query else { return [] }
         self.ahead = nil
         // A batch that is in flight is answered all the same; what comes after it is asked for again.
         return self.phase == .idle ? self.wait(now: now) : []

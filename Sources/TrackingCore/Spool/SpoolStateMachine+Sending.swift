@@ -41,8 +41,9 @@ extension SpoolStateMachine {
 
     private mutating func ask(for seqs: SeqSet, of stream: StreamID, maximumBytes: Int) -> Action {
         if self.ahead?.stream != stream { self.ahead = ReadAhead(of: stream) }
-        self.ahead?.isAsked = true
-        return .read(stream, seqs, maximumBytes: maximumBytes)
+        self.lastQuery &+= 1
+        self.ahead?.question = self.lastQuery
+        return .read(RecordQuery(number: self.lastQuery, stream: stream, seqs: seqs, maximumBytes: maximumBytes))
     }
 
     /// Makes the next batch of what was read, where that is still what comes next.

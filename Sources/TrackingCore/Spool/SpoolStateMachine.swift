@@ -24,8 +24,8 @@ public struct SpoolStateMachine: Sendable {
 
     /// What is to be done.
     public enum Action: Hashable, Sendable {
-        /// Read these records of a stream, as many of the first as have `maximumBytes` together, and tell ``loaded(_:missing:now:)``.
-        case read(StreamID, SeqSet, maximumBytes: Int)
+        /// Read these records, and tell ``loaded(_:missing:by:now:)`` or ``readFailed(_:now:)``.
+        case read(RecordQuery)
         /// Publish this on `history`, and tell what came of it.
         case publish(HistoryBatch)
         /// These records are safe: they may leave the disk.
@@ -77,6 +77,8 @@ public struct SpoolStateMachine: Sendable {
     /// as for one. Each takes memory.
     public var batchesAhead = 1
     var random: SplitMix64
+    /// The number of the last query.
+    var lastQuery: UInt64
     /// Oldest first; the last one is being written, unless it ended.
     var streams: [SpoolStream] = []
     var phase = Phase.idle
@@ -122,6 +124,8 @@ public struct SpoolStateMachine: Sendable {
     ) {
         self.configuration = configuration
         self.random = SplitMix64(seed: seed)
+        // The answer to a query of an earlier life of this trackable is told apart.
+        self.lastQuery = seed
         self.limit = SendLimit(maximum: configuration.batchSize)
         self.streams = streams.filter { $0.id != current }.map { SpoolStream($0, isEnded: true, now: now) }
         let own = streams.first { $0.id == current } ?? StoredStream(id: current)

@@ -42,7 +42,7 @@ struct SpoolBench {
 
     mutating func append(_ range: ClosedRange<UInt64>) {
         for seq in range { self.disk[self.current, default: [:]][seq] = Self.record(seq) }
-        self.perform(self.machine.appended(SeqSet([range]), now: self.now))
+        self.perform(self.machine.appended(SeqSet([range]), of: self.current, now: self.now))
     }
 
     mutating func open() { self.perform(self.machine.opened(now: self.now)) }
@@ -75,7 +75,7 @@ struct SpoolBench {
     mutating func perform(_ actions: [SpoolStateMachine.Action]) {
         for action in actions {
             switch action {
-            case .read(let stream, let seqs, let bytes): self.read(stream, seqs, bytes)
+            case .read(let query): self.read(query)
             case .publish(let batch): self.batches.append(batch)
             case .remove(let stream, let seqs):
                 for range in seqs.ranges {
@@ -96,21 +96,22 @@ struct SpoolBench {
         }
     }
 
-    private mutating func read(_ stream: StreamID, _ seqs: SeqSet, _ maximumBytes: Int) {
-        self.asked.append(seqs.count)
+    private mutating func read(_ query: RecordQuery) {
+        let stream = query.stream
+        self.asked.append(query.seqs.count)
         var records: [SpoolRecord] = []
         var missing = SeqSet()
         var bytes = 0
-        for seq in seqs.ranges.flatMap({ Array($0) }) {
+        for seq in query.seqs.ranges.joined() {
             guard let record = self.disk[stream]?[seq], !self.damaged.contains(seq) else {
                 missing.insert(seq)
                 self.disk[stream]?[seq] = nil
                 continue
             }
             bytes += record.payload.count
-            if bytes > maximumBytes, !records.isEmpty { break }
+            if bytes > query.maximumBytes, !records.isEmpty { break }
             records.append(record)
         }
-        self.perform(self.machine.loaded(SpoolRecords(records), missing: missing, now: self.now))
+        self.perform(self.machine.loaded(SpoolRecords(records), missing: missing, by: query.number, now: self.now))
     }
 }

@@ -110,6 +110,28 @@ struct SpoolStateMachineTests {
         #expect(bench.sent.last == Array(6...10) + Array(21...25))
     }
 
+    /// A trackable was removed and added again while its log was read.
+    @Test func theAnswerToAnEarlierLifesQueryChangesNothing() throws {
+        let now = MonotonicTime(.zero)
+        func machine(_ name: String, seed: UInt64) throws -> (machine: SpoolStateMachine, query: RecordQuery) {
+            let held = StoredStream(id: try #require(StreamID(name)), stored: SeqSet([1...3]), last: 3)
+            var machine = SpoolStateMachine(
+                configuration: .init(), streams: [held], current: try #require(StreamID("current")), seed: seed,
+                now: now)
+            guard case .read(let query)? = machine.opened(now: now).first else { throw CancellationError() }
+            return (machine, query)
+        }
+        let earlier = try machine("old", seed: 1).query
+        var (machine, query) = try machine("other", seed: 2)
+        #expect(machine.loaded([], missing: earlier.seqs, by: earlier.number, now: now) == [])
+        #expect(machine.readFailed(earlier.number, now: now) == [])
+        #expect(machine.queued == 3)
+        let records = SpoolRecords((1...3).map { SpoolBench.record($0) })
+        guard case .publish(let batch)? = machine.loaded(records, missing: SeqSet(), by: query.number, now: now).first
+        else { return #expect(Bool(false), "the answer to its own query is taken") }
+        #expect(batch.stream == query.stream && batch.records.count == 3)
+    }
+
     @Test func lessThanABatchGoesWhenTheWindowHasPassed() throws {
         var bench = SpoolBench(try self.configuration())
         bench.open()
