@@ -180,15 +180,7 @@ struct LogWorker: Sendable {
         case .append, .keep, .find, .remove: nil
         case .read(let query): await self.read(query, of: id, post)
         case .quarantine(let stream, let seq, let reason):
-            await self.attempt { () async throws(TrackingError) in
-                try await self.storage.quarantine(seq, of: stream, reason: reason.message)
-                self.logger.warning(
-                    "record set aside",
-                    metadata: [
-                        "trackable": "\(id)", "record": "\(RecordName(stream: stream, seq: seq))",
-                        "reason": "\(reason)",
-                    ])
-            }
+            await self.quarantine(RecordName(stream: stream, seq: seq), of: id, reason, post)
         case .forget(let stream):
             await self.attempt { () async throws(TrackingError) in try await self.storage.forget(stream) }
         }
@@ -202,6 +194,22 @@ struct LogWorker: Sendable {
             return nil
         } catch {
             post(id, .readFailed(query: query.number))
+            return error
+        }
+    }
+
+    private func quarantine(
+        _ name: RecordName, of id: TrackableID, _ reason: TrackingError, _ post: Post
+    ) async -> TrackingError? {
+        do throws(TrackingError) {
+            try await self.storage.quarantine(name.seq, of: name.stream, reason: reason.message)
+            self.logger.warning(
+                "record set aside",
+                metadata: ["trackable": "\(id)", "record": "\(name)", "reason": "\(reason)"])
+            post(id, .setAside(name.stream, name.seq))
+            return nil
+        } catch {
+            post(id, .setAsideFailed(name.stream, name.seq))
             return error
         }
     }

@@ -29,6 +29,12 @@ extension PublisherStateMachine {
             return self.reopened(held, of: id, at: moment) + self.intakeFailed(error, of: id)
         case .dropped(let stream, let seqs):
             return self.askSpool(of: id, at: moment) { $0.dropped(seqs, of: stream, now: moment.now) }
+        case .setAside(let stream, let seq):
+            // Who brought it can do nothing about it: it is kept for a human.
+            return self.askSpool(of: id, at: moment) { $0.setAside(seq, of: stream, now: moment.now) }
+                + self.intakeSafe(SeqSet([seq...seq]), of: stream, id)
+        case .setAsideFailed(let stream, let seq):
+            return self.askSpool(of: id, at: moment) { $0.setAsideFailed(seq, of: stream, now: moment.now) }
         case .returned(let stream, let seqs):
             return self.askSpool(of: id, at: moment) { $0.returned(seqs, of: stream, now: moment.now) }
         }
@@ -80,9 +86,11 @@ extension PublisherStateMachine {
             self.logs[id]?.change(stream) { $0.stored.formUnion(seqs) }
         case .dropped(let stream, let seqs):
             self.logs[id]?.change(stream) { $0.stored.subtract(seqs) }
+        case .setAside(let stream, let seq):
+            self.logs[id]?.change(stream) { $0.stored.remove(seq...seq) }
         case .reopened(let held):
             self.logs[id] = held
-        case .loaded, .readFailed, .found, .findFailed:
+        case .loaded, .readFailed, .found, .findFailed, .setAsideFailed:
             break
         }
         return []
@@ -120,8 +128,7 @@ extension PublisherStateMachine {
             for index in self.senders.indices { self.senders[index].areSafe(seqs, of: stream) }
             return [.log(id, .remove(stream, seqs))] + self.intakeSafe(seqs, of: stream, id)
         case .quarantine(let stream, let seq, let reason):
-            // Who brought it can do nothing about it: it is kept for a human.
-            return [.log(id, .quarantine(stream, seq, reason))] + self.intakeSafe(SeqSet([seq...seq]), of: stream, id)
+            return [.log(id, .quarantine(stream, seq, reason))]
         case .forget(let stream):
             return [.log(id, .forget(stream))]
         case .tellDropped(let count):

@@ -64,6 +64,10 @@ public struct PublisherStateMachine: Sendable {
         case reopened(SpoolContents.Trackable)
         /// These were let go unsent, to keep to the log's limits.
         case dropped(StreamID, SeqSet)
+        /// This was set aside, durably.
+        case setAside(StreamID, UInt64)
+        /// This could not be set aside.
+        case setAsideFailed(StreamID, UInt64)
         /// These were set aside, and are records of the log again.
         case returned(StreamID, SeqSet)
     }
@@ -112,7 +116,7 @@ public struct PublisherStateMachine: Sendable {
         case remove(StreamID, SeqSet)
         /// Keep this value with what is written next; `nil` removes it. Not answered.
         case keep(String, [UInt8]?)
-        /// Set it aside. Not answered.
+        /// Set it aside; answered by `setAside` or `setAsideFailed`.
         case quarantine(StreamID, UInt64, TrackingError)
         /// Nothing of this stream is left to be told. Not answered.
         case forget(StreamID)

@@ -108,7 +108,9 @@ struct PublisherConversation {
         case .remove(let stream, let seqs):
             guard !self.isRemovalIgnored else { return nil }
             for seq in seqs.ranges.joined() { self.log[stream]?[seq] = nil }
-        case .quarantine(let stream, let seq, _): self.log[stream]?[seq] = nil
+        case .quarantine(let stream, let seq, _):
+            self.log[stream]?[seq] = nil
+            return .setAside(stream, seq)
         case .forget(let stream): if self.log[stream]?.isEmpty == true { self.log[stream] = nil }
         case .keep(let name, let value): self.kept[name] = value
         }

@@ -57,6 +57,33 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
+    /// The record is set aside, durably: it is no record of its stream any more, and is declared gone.
+    public mutating func setAside(_ seq: UInt64, of stream: StreamID, now: MonotonicTime) -> [Action] {
+        self.quarantined += 1
+        if let place = self.place(of: stream) {
+            self.streams[place].removed(SeqSet([seq...seq]))
+            // Of a stream that goes on, the next batch tells it.
+            if self.streams[place].isEnded { self.streams[place].needsDeclaration = true }
+        }
+        if self.refused?.name == RecordName(stream: stream, seq: seq) { self.endSettingAside() }
+        return self.progress(now: now)
+    }
+
+    /// The record could not be set aside: it stays a record of its stream, and that is tried again, unless it became safe or was
+    /// forgotten meanwhile.
+    public mutating func setAsideFailed(_ seq: UInt64, of stream: StreamID, now: MonotonicTime) -> [Action] {
+        let name = RecordName(stream: stream, seq: seq)
+        guard self.refused?.name == name, self.phase == .settingAside else { return [] }
+        if self.holds(name) { return self.wait(now: now) }
+        self.endSettingAside()
+        return self.progress(now: now)
+    }
+
+    private mutating func endSettingAside() {
+        self.refused = nil
+        if self.phase == .settingAside { self.phase = .idle }
+    }
+
     /// What a query found; `missing` were damaged or are not there. The answer to a query that nobody waits for any more changes
     /// nothing.
     public mutating func loaded(
@@ -181,7 +208,7 @@ extension SpoolStateMachine {
             return []  // that one is it
         case .waiting:
             self.phase = .idle
-        case .idle:
+        case .idle, .settingAside:
             guard !self.isReading else { return [] }  // so is that one
             self.isOneBatchUrgent = self.attempt == nil && self.unsent > 0
         }

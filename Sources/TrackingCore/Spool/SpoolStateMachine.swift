@@ -30,7 +30,8 @@ public struct SpoolStateMachine: Sendable {
         case publish(HistoryBatch)
         /// These records are safe: they may leave the disk.
         case remove(StreamID, SeqSet)
-        /// This record is refused for good: set it aside, with the reason.
+        /// This record is refused for good: set it aside, with the reason, and tell ``setAside(_:of:now:)`` or
+        /// ``setAsideFailed(_:of:now:)``.
         case quarantine(StreamID, UInt64, TrackingError)
         /// Nothing of this stream is left, and everybody was told: forget it.
         case forget(StreamID)
@@ -46,6 +47,9 @@ public struct SpoolStateMachine: Sendable {
         case idle
         /// The broker has it, or an empty one that tells whether the topic is allowed. Can transition to: `idle`, `waiting`.
         case inFlight(isProbe: Bool)
+        /// A record that was refused for good is being set aside. Nothing goes before that is done, for the next batch declares it
+        /// gone. Can transition to: `idle`, `waiting`.
+        case settingAside
         /// It was refused or lost and goes again, the same. Can transition to: `inFlight`.
         case waiting(until: MonotonicTime)
     }
@@ -67,6 +71,12 @@ public struct SpoolStateMachine: Sendable {
         }
     }
 
+    /// A record that was refused for good, and is not set aside yet.
+    struct Refused: Hashable, Sendable {
+        var name: RecordName
+        var reason: TrackingError
+    }
+
     /// A batch that ends the connection so often, running, is taken for refused (`protocol.md`, "A refusal may look like success").
     static let maximumDisconnections = 3
     /// The most ranges of lost records declared in one batch.
@@ -85,6 +95,7 @@ public struct SpoolStateMachine: Sendable {
     /// What was read of the batches that come behind.
     var ahead: ReadAhead?
     var attempt: Attempt?
+    var refused: Refused?
     /// How many records the next batch may have.
     var limit: SendLimit
     var lastWait: Duration?
@@ -143,7 +154,7 @@ public struct SpoolStateMachine: Sendable {
                     stream.hasReady ? stream.waitingSince?.advanced(by: window) : nil
                 }
             }
-        case .inFlight: break
+        case .inFlight, .settingAside: break
         }
         return deadlines.min()
     }
@@ -186,7 +197,7 @@ public struct SpoolStateMachine: Sendable {
         switch self.phase {
         case .idle: self.unsent == 0 && !self.isReading
         case .waiting: true
-        case .inFlight: false
+        case .inFlight, .settingAside: false
         }
     }
     /// Whether everything is safe and nothing is under way.

@@ -14,6 +14,10 @@ struct SpoolBench {
     var batches: [HistoryBatch] = []
     var removed: [StreamID: Set<UInt64>] = [:]
     var quarantined: [UInt64] = []
+    /// How many records cannot be set aside before one can.
+    var failingQuarantines = 0
+    /// What is to be set aside and was not yet, where that takes time.
+    var slowQuarantines: [RecordName]?
     var forgotten: [StreamID] = []
     var toldDropped: [Int] = []
     var toldRefused: [TrackingError.Code] = []
@@ -85,8 +89,8 @@ struct SpoolBench {
                     }
                 }
             case .quarantine(let stream, let seq, _):
-                self.disk[stream]?[seq] = nil
-                self.quarantined.append(seq)
+                self.slowQuarantines?.append(RecordName(stream: stream, seq: seq))
+                if self.slowQuarantines == nil { self.quarantine(seq, of: stream) }
             case .forget(let stream):
                 #expect(self.disk[stream]?.isEmpty != false, "a stream was forgotten with records in it")
                 self.forgotten.append(stream)
@@ -94,6 +98,16 @@ struct SpoolBench {
             case .tellRefused(let refusal): self.toldRefused.append(refusal.code)
             }
         }
+    }
+
+    /// The record is set aside, or cannot be.
+    mutating func quarantine(_ seq: UInt64, of stream: StreamID) {
+        guard self.failingQuarantines == 0 else {
+            self.failingQuarantines -= 1
+            return self.perform(self.machine.setAsideFailed(seq, of: stream, now: self.now))
+        }
+        if self.disk[stream]?.removeValue(forKey: seq) != nil { self.quarantined.append(seq) }
+        self.perform(self.machine.setAside(seq, of: stream, now: self.now))
     }
 
     private mutating func read(_ query: RecordQuery) {

@@ -313,6 +313,62 @@ struct SpoolStateMachineTests {
         #expect(bench.removed[bench.current] == [1, 2, 4])
     }
 
+    /// A program that ends in between finds the record in its log, and recorders have not heard that it is gone.
+    @Test func aRecordIsDeclaredGoneOnlyOnceItIsSetAside() throws {
+        var bench = SpoolBench(try self.configuration(size: 1, recorders: ["a"]))
+        bench.slowQuarantines = []
+        bench.open()
+        bench.append(1...2)
+        bench.refuse(.payloadTooLarge)
+        try bench.acknowledge("a", 0)
+        bench.wait(.seconds(60))
+        #expect(bench.sent == [[1]], "nothing goes that would declare it gone")
+        #expect(bench.machine.contents.last?.stored == SeqSet([1...2]))
+        #expect(!bench.machine.isQuiet && !bench.machine.isDrained)
+        bench.slowQuarantines = nil
+        bench.quarantine(1, of: bench.current)
+        #expect(bench.sent == [[1], [2]])
+        #expect(bench.batches.last?.oldest == 2)
+        #expect(bench.machine.quarantined == 1)
+    }
+
+    @Test func aRecordThatCannotBeSetAsideIsTriedAgainAndKept() throws {
+        var bench = SpoolBench(try self.configuration(size: 1))
+        bench.failingQuarantines = 2
+        bench.open()
+        bench.append(1...2)
+        bench.refuse(.payloadTooLarge)
+        #expect(bench.sent == [[1]] && bench.quarantined.isEmpty)
+        bench.wait(.seconds(10))
+        #expect(bench.quarantined == [1])
+        #expect(bench.sent == [[1], [2]], "and is not sent again meanwhile")
+    }
+
+    @Test func aRecordThatWasForgottenBeforeItWasSetAsideHoldsNothingUp() throws {
+        var bench = SpoolBench(try self.configuration(size: 1))
+        bench.slowQuarantines = []
+        bench.open()
+        bench.append(1...2)
+        bench.refuse(.payloadTooLarge)
+        bench.perform(bench.machine.cleared(SeqSet([1...1]), of: bench.current, now: bench.now))
+        bench.failingQuarantines = 1
+        bench.quarantine(1, of: bench.current)
+        #expect(bench.sent == [[1], [2]])
+    }
+
+    @Test func theLastRecordOfAStreamThatHasEndedIsDeclaredGoneAsWell() throws {
+        let old = try #require(StreamID("old"))
+        var bench = SpoolBench(
+            try self.configuration(size: 1), old: [StoredStream(id: old, stored: SeqSet([1...2]), last: 2)])
+        bench.open()
+        bench.answer()
+        bench.refuse(.payloadTooLarge)
+        let batch = try #require(bench.batches.last)
+        #expect(batch.stream == old && batch.records.isEmpty && batch.oldest == 3 && batch.end == 2)
+        bench.answer()
+        #expect(bench.forgotten == [old])
+    }
+
     @Test func whatABrokerInTroubleSaysOfEverythingIsSaidOfNoRecord() throws {
         var bench = SpoolBench(try self.configuration())
         bench.append(1...4)
