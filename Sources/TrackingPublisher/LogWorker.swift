@@ -181,6 +181,8 @@ struct LogWorker: Sendable {
         case .read(let query): await self.read(query, of: id, post)
         case .quarantine(let stream, let seq, let reason):
             await self.quarantine(RecordName(stream: stream, seq: seq), of: id, reason, post)
+        case .putBack(let stream, let records, let request):
+            await self.putBack(records, in: stream, of: id, request, post)
         case .forget(let stream):
             await self.attempt { () async throws(TrackingError) in try await self.storage.forget(stream) }
         }
@@ -210,6 +212,20 @@ struct LogWorker: Sendable {
             return nil
         } catch {
             post(id, .setAsideFailed(name.stream, name.seq))
+            return error
+        }
+    }
+
+    private func putBack(
+        _ records: [PutBackRecord], in stream: StreamID, of id: TrackableID, _ request: UInt64, _ post: Post
+    ) async -> TrackingError? {
+        let seqs = SeqSet(records.map { $0.record.seq...$0.record.seq })
+        do throws(TrackingError) {
+            try await self.storage.putBack(records, of: id, in: stream)
+            post(id, .putBack(stream, seqs, request: request))
+            return nil
+        } catch {
+            post(id, .putBackFailed(stream, seqs, error, request: request))
             return error
         }
     }

@@ -77,7 +77,7 @@ extension PublisherStateMachine {
         for draft in drafts {
             guard let stream = self.assets[id]?.stream, let seq = self.assets[id]?.nextSeq() else { break }
             let name = RecordName(stream: stream, seq: seq)
-            let content = draft.named(name)
+            let content = draft.content.named(name)
             names[draft.mark] = name
             if told.isNews(content, at: draft.time, now: moment.wall) {
                 news.append(IntakeQueue.News(seq: seq, time: draft.time, content: content))

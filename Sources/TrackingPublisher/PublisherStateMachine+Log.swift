@@ -35,8 +35,12 @@ extension PublisherStateMachine {
                 + self.intakeSafe(SeqSet([seq...seq]), of: stream, id)
         case .setAsideFailed(let stream, let seq):
             return self.askSpool(of: id, at: moment) { $0.setAsideFailed(seq, of: stream, now: moment.now) }
-        case .returned(let stream, let seqs):
-            return self.askSpool(of: id, at: moment) { $0.returned(seqs, of: stream, now: moment.now) }
+        case .putBack(let stream, let seqs, let request):
+            return self.putBack(seqs, in: stream, of: id, at: moment)
+                + [.answered(request: request, .success(.records(seqs.count)))]
+        case .putBackFailed(let stream, let seqs, let error, let request):
+            if self.written(stream, seqs, of: id) { self.assets[id]?.spool.appendFailed(seqs) }
+            return [.answered(request: request, .failure(error))]
         }
     }
 
@@ -54,7 +58,7 @@ extension PublisherStateMachine {
     }
 
     /// These are in the log. What was on its way to the disk while the log was opened anew goes out under the name that it was given.
-    private mutating func appended(
+    mutating func appended(
         _ seqs: SeqSet, of stream: StreamID, to id: TrackableID, at moment: Moment
     ) -> [Action] {
         if self.written(stream, seqs, of: id), self.assets[id]?.fed != nil {
@@ -79,11 +83,11 @@ extension PublisherStateMachine {
             self.logs[id, default: .init()].appended(seqs, to: stream)
         case .appendFailed(let stream, let seqs, _):
             self.logs[id]?.change(stream) { $0.last = max($0.last, seqs.last ?? 0) }
-        case .returned(let stream, let seqs):
-            if self.logs[id]?.streams.contains(where: { $0.id == stream }) != true {
-                self.logs[id, default: .init()].streams.insert(StoredStream(id: stream, last: seqs.last ?? 0), at: 0)
-            }
-            self.logs[id]?.change(stream) { $0.stored.formUnion(seqs) }
+        case .putBack(let stream, let seqs, let request):
+            self.logs[id, default: .init()].appended(seqs, to: stream)
+            return [.answered(request: request, .success(.records(seqs.count)))]
+        case .putBackFailed(_, _, let error, let request):
+            return [.answered(request: request, .failure(error))]
         case .dropped(let stream, let seqs):
             self.logs[id]?.change(stream) { $0.stored.subtract(seqs) }
         case .setAside(let stream, let seq):
@@ -226,14 +230,24 @@ extension PublisherStateMachine {
 extension SpoolContents.Trackable {
     /// These are on disk. A stream that is not known begins with them, as it does there.
     mutating func appended(_ seqs: SeqSet, to stream: StreamID) {
-        if !self.streams.contains(where: { $0.id == stream }) {
-            self.streams.append(StoredStream(id: stream))
-            self.current = stream
-        }
+        if !self.streams.contains(where: { $0.id == stream }) { self.begin(stream) }
         self.change(stream) { held in
             held.stored.formUnion(seqs)
             held.last = max(held.last, seqs.last ?? 0)
         }
+    }
+
+    /// A new stream begins.
+    mutating func begin(_ stream: StreamID) {
+        self.streams.append(StoredStream(id: stream))
+        self.current = stream
+    }
+
+    /// Gives out the next number of the stream that goes on; `nil` when none does.
+    mutating func nextSeq() -> UInt64? {
+        guard let place = self.streams.firstIndex(where: { $0.id == self.current }) else { return nil }
+        self.streams[place].last += 1
+        return self.streams[place].last
     }
 
     /// Changes what is known of one of its streams.

@@ -68,8 +68,10 @@ public struct PublisherStateMachine: Sendable {
         case setAside(StreamID, UInt64)
         /// This could not be set aside.
         case setAsideFailed(StreamID, UInt64)
-        /// These were set aside, and are records of the log again.
-        case returned(StreamID, SeqSet)
+        /// These were set aside, and are records of the log under these numbers; the request asked for that.
+        case putBack(StreamID, SeqSet, request: UInt64)
+        /// They could not be put back; the numbers are given out.
+        case putBackFailed(StreamID, SeqSet, TrackingError, request: UInt64)
     }
 
     /// What the caller asks of the log.
@@ -80,6 +82,8 @@ public struct PublisherStateMachine: Sendable {
         case flush
         /// Forget everything that waits: answered with `records`.
         case purge
+        /// Put these, which were set aside, back in line: answered with `records`.
+        case putBack([QuarantinedRecord], of: TrackableID)
         /// Carry this in place of what is carried: answered with `bound`.
         case bind(Trackable, unsent: UnsentPoints)
         /// Tell how sending goes: answered with `sending`.
@@ -118,6 +122,8 @@ public struct PublisherStateMachine: Sendable {
         case keep(String, [UInt8]?)
         /// Set it aside; answered by `setAside` or `setAsideFailed`.
         case quarantine(StreamID, UInt64, TrackingError)
+        /// Put these back in line; answered by `putBack` or `putBackFailed`.
+        case putBack(StreamID, [PutBackRecord], request: UInt64)
         /// Nothing of this stream is left to be told. Not answered.
         case forget(StreamID)
     }

@@ -36,4 +36,29 @@ import TrackingCore
         }
         #expect(try await storage.summary().total.count == 12, "nothing is left undone at the end")
     }
+
+    @Test func whatBecameOfAQuarantineIsTold() async throws {
+        let storage = InMemorySpool()
+        let (van, stream) = (try TrackableID("van"), try #require(StreamID("one")))
+        _ = try await storage.open(now: UnixTime(0))
+        let record = SpoolRecord(seq: 1, time: UnixTime(1), kind: .point, payload: [1])
+        try await storage.append([SpoolEntry(record, of: van, in: stream)])
+        let worker = LogWorker(
+            storage: storage, limits: SpoolLimits(), logger: Logger(label: "test"), clock: { UnixTime(0) })
+        let told = AsyncStream.makeStream(of: PublisherStateMachine.LogEvent.self)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await worker.run { told.continuation.yield($1) } }
+            var events = told.stream.makeAsyncIterator()
+            let reason = TrackingError(.payloadTooLarge, "too large")
+            storage.fail(with: TrackingError(.spoolFailed, "the disk is full"))
+            worker.ask([(van, .quarantine(stream, 1, reason))])
+            #expect(await events.next() == .setAsideFailed(stream, 1))
+            storage.fail(with: nil)
+            worker.ask([(van, .quarantine(stream, 1, reason))])
+            #expect(await events.next() == .setAside(stream, 1))
+            #expect(try await storage.quarantined(after: 0, maximumCount: 9).map(\.entry.record) == [record])
+            worker.finish()
+            try await group.waitForAll()
+        }
+    }
 }

@@ -111,17 +111,29 @@ struct PublisherConversation {
         case .quarantine(let stream, let seq, _):
             self.log[stream]?[seq] = nil
             return .setAside(stream, seq)
+        case .putBack(let stream, let records, let request):
+            let seqs = SeqSet(records.map { $0.record.seq...$0.record.seq })
+            guard !self.isDiskFull else {
+                return .putBackFailed(stream, seqs, TrackingError(.spoolFailed, "the disk is full"), request: request)
+            }
+            for record in records { self.log[stream, default: [:]][record.record.seq] = record.record }
+            return .putBack(stream, seqs, request: request)
         case .forget(let stream): if self.log[stream]?.isEmpty == true { self.log[stream] = nil }
         case .keep(let name, let value): self.kept[name] = value
         }
         return nil
     }
 
-    /// A record is in the log again.
-    mutating func put(_ seq: UInt64, in stream: StreamID) {
-        let event = TrackingEvent(id: "e", stream: stream, seq: seq, time: UnixTime(1000), kind: .paused)
-        self.log[stream, default: [:]][seq] = SpoolRecord(
-            seq: seq, time: event.time, kind: .event, payload: MessageCodec.encode(event))
+    /// What was set aside is to be put back: an event of second 1000 under each of these numbers.
+    mutating func putBack(_ seqs: UInt64..., in stream: StreamID) throws -> [String] {
+        let van = try TrackableID("van")
+        let rows = seqs.map { seq in
+            let event = TrackingEvent(id: "e\(seq)", stream: stream, seq: seq, time: UnixTime(1000), kind: .paused)
+            let record = SpoolRecord(seq: seq, time: event.time, kind: .event, payload: MessageCodec.encode(event))
+            return QuarantinedRecord(
+                place: Int64(seq), entry: SpoolEntry(record, of: van, in: stream), reason: "too large")
+        }
+        return self.happened(.asked(.putBack(rows, of: van), request: 9))
     }
 
     mutating func connect(_ connection: Int) -> [String] {

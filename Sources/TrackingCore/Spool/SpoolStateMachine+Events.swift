@@ -44,19 +44,6 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// Records that were set aside are records of the log again, and go at once.
-    public mutating func returned(_ seqs: SeqSet, of stream: StreamID, now: MonotonicTime) -> [Action] {
-        guard let last = seqs.last else { return [] }
-        if self.place(of: stream) == nil {
-            let held = StoredStream(id: stream, stored: SeqSet(), last: last)
-            self.streams.insert(SpoolStream(held, isEnded: true, now: now), at: 0)
-        }
-        guard let place = self.place(of: stream) else { return [] }
-        self.streams[place].appended(seqs, now: now)
-        self.streams[place].hurry(through: last)
-        return self.progress(now: now)
-    }
-
     /// The record is set aside, durably: it is no record of its stream any more, and is declared gone.
     public mutating func setAside(_ seq: UInt64, of stream: StreamID, now: MonotonicTime) -> [Action] {
         self.quarantined += 1
@@ -218,6 +205,13 @@ extension SpoolStateMachine {
     /// Send everything that waits.
     public mutating func flush(now: MonotonicTime) -> [Action] {
         for index in self.streams.indices { self.streams[index].hurry(through: self.streams[index].last) }
+        return self.progress(now: now)
+    }
+
+    /// Send what waits in one stream, up to a number.
+    public mutating func hurried(through seq: UInt64, of stream: StreamID, now: MonotonicTime) -> [Action] {
+        guard let place = self.place(of: stream) else { return [] }
+        self.streams[place].hurry(through: seq)
         return self.progress(now: now)
     }
 
