@@ -150,7 +150,14 @@ extension PublisherStateMachine {
                 isAlive: self.session.isLivenessConfirmed),
             isOpen != self.assets[id]?.spool.isOpen
         else { return [] }
-        return self.askSpool(of: id, at: moment) { isOpen ? $0.opened(now: moment.now) : $0.closed(now: moment.now) }
+        if isOpen { return self.askSpool(of: id, at: moment) { $0.opened(now: moment.now) } }
+        self.forgetAnswers { $0 == .history(id) }
+        return self.askSpool(of: id, at: moment) { $0.closed(isOrderly: true, now: moment.now) }
+    }
+
+    /// What comes of these counts for nothing any more: it would be taken for the answer to what is sent next.
+    mutating func forgetAnswers(_ isForgotten: (Purpose) -> Bool) {
+        self.outstanding = self.outstanding.filter { !isForgotten($0.value) }
     }
 
     /// What was on its way on the live lane is not known to have arrived.
@@ -160,6 +167,7 @@ extension PublisherStateMachine {
         var lost = self.assets[id]?.lane.seqsInFlight ?? SeqSet()
         lost.formUnion(self.assets[id]?.takenEarly ?? SeqSet())
         self.assets[id]?.takenEarly = SeqSet()
+        if self.assets[id]?.spool.isUnderWay == true { self.forgetAnswers { $0 == .history(id) } }
         return self.askSpool(of: id, at: moment) {
             $0.closed(isOrderly: isOrderly, now: moment.now) + $0.failedLive(lost, now: moment.now)
         }

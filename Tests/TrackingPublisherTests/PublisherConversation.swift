@@ -174,6 +174,13 @@ struct PublisherConversation {
         }
     }
 
+    /// The broker takes what was published first on a topic and not answered yet.
+    mutating func ackedFirst(_ topic: String) -> [String] {
+        guard let place = self.publishes.firstIndex(where: { $0.message.topic == topic }) else { return [] }
+        let token = self.publishes.remove(at: place).token
+        return self.happened(.transport(.published(token, refusal: nil)))
+    }
+
     /// The broker says of what was published last on a topic that it is too large.
     mutating func tooLarge(
         _ topic: String, _ error: TrackingError = TrackingError(.payloadTooLarge, "large")

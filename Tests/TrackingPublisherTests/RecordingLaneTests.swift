@@ -218,6 +218,34 @@ struct RecordingLaneTests {
         #expect(talk.log.filter { $0.key != before }.values.first?.keys.sorted() == [1])
     }
 
+    /// The broker answers late what it was sent before it refused the live position.
+    @Test func aLateAnswerCountsForNoOtherBatch() throws {
+        var talk = try PublisherConversation([try PublisherConversation.van()]) { $0.recording.batchSize = 2 }
+        for second in 0...6 { _ = try talk.fix(at: Double(second)) }
+        _ = talk.connect(0)
+        _ = talk.granted()
+        #expect(talk.echoed().contains("van/history: batch [1,2] oldest 1 remaining 5"))
+        _ = talk.tooLarge("tracking/van", TrackingError(.notAuthorized, "forbidden"))
+        _ = talk.wait(.seconds(1))
+        let again = talk.granted() + talk.echoed()
+        #expect(again.contains("van/history: batch [1,2] oldest 1 remaining 5"), "\(again)")
+        #expect(talk.ackedFirst("tracking/van/history") == [], "it was given up")
+        #expect(talk.ackedFirst("tracking/van/history").contains("van/history: batch [3,4] oldest 3 remaining 3"))
+        #expect(self.left(talk) == [3, 4, 5, 6, 7])
+    }
+
+    @Test func aLateAnswerCountsForNothingOfATrackableThatWasAddedAgain() throws {
+        var talk = try PublisherConversation([try PublisherConversation.van()]) { $0.recording.batchSize = 2 }
+        for second in 0...3 { _ = try talk.fix(at: Double(second)) }
+        _ = talk.connect(0)
+        _ = talk.granted() + talk.echoed()
+        _ = talk.happened(.remove(try TrackableID("van")))
+        _ = talk.happened(.add(try PublisherConversation.van()))
+        #expect((talk.granted() + talk.echoed()).contains("van/history: batch [1,2] oldest 1 remaining 2"))
+        #expect(talk.ackedFirst("tracking/van/history") == [])
+        #expect(self.left(talk) == [1, 2, 3, 4])
+    }
+
     @Test func whatWasOnItsWayToTheDiskWhenTheLogWasOpenedAnewGoesOut() throws {
         var talk = try PublisherConversation.online()
         let before = try #require(talk.log.keys.first)
