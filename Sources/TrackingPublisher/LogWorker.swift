@@ -181,6 +181,7 @@ struct LogWorker: Sendable {
         case .read(let query): await self.read(query, of: id, post)
         case .quarantine(let stream, let seq, let reason):
             await self.quarantine(RecordName(stream: stream, seq: seq), of: id, reason, post)
+        case .renumber(let stream, let seqs, let first): await self.renumber(seqs, of: stream, from: first, id, post)
         case .putBack(let stream, let records, let request):
             await self.putBack(records, in: stream, of: id, request, post)
         case .forget(let stream):
@@ -214,6 +215,37 @@ struct LogWorker: Sendable {
             post(id, .setAsideFailed(name.stream, name.seq))
             return error
         }
+    }
+
+    /// Records are written under new names first, and removed under their old ones then. What cannot be read as what it is stays.
+    private func renumber(
+        _ seqs: SeqSet, of stream: StreamID, from first: RecordName, _ id: TrackableID, _ post: Post
+    ) async -> TrackingError? {
+        var (left, next) = (seqs, first)
+        let numbers = first.seq...(first.seq + UInt64(seqs.count) - 1)
+        let error = await self.attempt { () async throws(TrackingError) in
+            while !left.isEmpty {
+                let reading = try await self.storage.read(
+                    stream, left, maximumCount: Self.renumberedAtOnce, maximumBytes: 1 << 20)
+                var (entries, old) = ([SpoolEntry](), SeqSet())
+                for record in reading.records {
+                    guard let renamed = record.renamed(next) else { continue }
+                    entries.append(SpoolEntry(renamed, of: id, in: next.stream))
+                    old.insert(record.seq)
+                    next.seq += 1
+                }
+                try await self.storage.append(entries, state: [:], now: self.clock())
+                for (place, seqs) in Self.places(entries[...]) { post(id, .appended(place.stream, seqs)) }
+                try await self.storage.remove(old, of: stream)
+                left.subtract(reading.missing)
+                left.subtract(reading.records.seqs)
+            }
+        }
+        if next.seq <= numbers.upperBound {
+            let reason = error ?? TrackingError(.spoolFailed, "records could not be read")
+            post(id, .appendFailed(next.stream, SeqSet([next.seq...numbers.upperBound]), reason))
+        }
+        return error
     }
 
     private func putBack(
@@ -322,6 +354,8 @@ struct LogWorker: Sendable {
         }
     }
 
+    /// How many records are recorded anew in one transaction.
+    private static let renumberedAtOnce = 1000
     /// The most records in one transaction.
     private static let maximumAppend = 10_000
 

@@ -52,9 +52,24 @@ extension PublisherStateMachine {
         let spool = SpoolStateMachine(
             configuration: self.configuration.recording, streams: held.streams, current: stream,
             seed: self.random.next(), now: moment.now)
-        self.assets[id]?.beginStream(stream, spool, after: held.streams.first { $0.id == stream }?.last ?? 0)
+        self.assets[id]?.spool = spool
+        return self.begin(stream, of: id, after: held.streams.first { $0.id == stream }?.last ?? 0, at: moment)
+    }
+
+    /// Another stream is written from now on; presence names it.
+    private mutating func begin(
+        _ stream: StreamID, of id: TrackableID, after last: UInt64, at moment: Moment
+    ) -> [Action] {
+        self.assets[id]?.beginStream(stream, after: last)
         guard self.session.isAnnounced, self.assets[id]?.isSending == true else { return [] }
         return self.announce(id, at: moment)
+    }
+
+    /// These get the next numbers of the stream that is written.
+    private mutating func renumber(_ seqs: SeqSet, of stream: StreamID, _ id: TrackableID) -> [Action] {
+        guard let first = self.assets[id]?.nextName else { return [] }
+        for _ in 0..<seqs.count { _ = self.assets[id]?.nextSeq() }
+        return [.log(id, .renumber(stream, seqs, from: first))]
     }
 
     /// These are in the log. What was on its way to the disk while the log was opened anew goes out under the name that it was given.
@@ -133,6 +148,10 @@ extension PublisherStateMachine {
             return [.log(id, .remove(stream, seqs))] + self.intakeSafe(seqs, of: stream, id)
         case .quarantine(let stream, let seq, let reason):
             return [.log(id, .quarantine(stream, seq, reason))]
+        case .begin(let stream, let old):
+            return [.numbersReused(id, old)] + self.begin(stream, of: id, after: 0, at: moment)
+        case .renumber(let stream, let seqs):
+            return self.renumber(seqs, of: stream, id)
         case .forget(let stream):
             return [.log(id, .forget(stream))]
         case .tellDropped(let count):

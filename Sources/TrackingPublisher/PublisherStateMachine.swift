@@ -122,6 +122,8 @@ public struct PublisherStateMachine: Sendable {
         case keep(String, [UInt8]?)
         /// Set it aside; answered by `setAside` or `setAsideFailed`.
         case quarantine(StreamID, UInt64, TrackingError)
+        /// Record these anew, from this name on, and let go of them under their old one; answered by `appended` and `appendFailed`.
+        case renumber(StreamID, SeqSet, from: RecordName)
         /// Put these back in line; answered by `putBack` or `putBackFailed`.
         case putBack(StreamID, [PutBackRecord], request: UInt64)
         /// Nothing of this stream is left to be told. Not answered.
@@ -154,6 +156,8 @@ public struct PublisherStateMachine: Sendable {
         case limitsChanged(SpoolLimits)
         /// Tell the operator: records could not be written to the log.
         case logFailed(TrackableID, TrackingError)
+        /// Tell the operator: the log was put back to an earlier state, and this stream of it ends.
+        case numbersReused(TrackableID, StreamID)
         /// Tell the operator: the broker does not take batches, and why.
         case recordsRefused(TrackableID, TrackingError)
         /// Tell the caller: a fix was captured, and what became of it.

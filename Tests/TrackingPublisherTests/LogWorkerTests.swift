@@ -37,6 +37,35 @@ import TrackingCore
         #expect(try await storage.summary().total.count == 12, "nothing is left undone at the end")
     }
 
+    @Test func whatIsRecordedAnewLeavesItsOldNumber() async throws {
+        let storage = InMemorySpool()
+        let (van, one, two) = (
+            try TrackableID("van"), try #require(StreamID("one")), try #require(StreamID("two"))
+        )
+        _ = try await storage.open(now: UnixTime(0))
+        let events = (UInt64(1)...3).map { seq in
+            TrackingEvent(id: "e\(seq)", stream: one, seq: seq, time: UnixTime(Double(seq)), kind: .paused)
+        }
+        let unreadable = SpoolRecord(seq: 4, time: UnixTime(4), kind: .point, payload: [1])
+        try await storage.append(
+            (events.map { SpoolRecord(seq: $0.seq, time: $0.time, kind: .event, payload: MessageCodec.encode($0)) }
+                + [unreadable]).map { SpoolEntry($0, of: van, in: one) })
+        let worker = LogWorker(
+            storage: storage, limits: SpoolLimits(), logger: Logger(label: "test"), clock: { UnixTime(0) })
+        let told = AsyncStream.makeStream(of: PublisherStateMachine.LogEvent.self)
+        worker.ask([(van, .renumber(one, SeqSet([2...5]), from: RecordName(stream: two, seq: 7)))])
+        worker.finish()
+        await worker.run { told.continuation.yield($1) }
+        var answers = told.stream.makeAsyncIterator()
+        #expect(await answers.next() == .appended(two, SeqSet([7...8])))
+        guard case .appendFailed(two, SeqSet([9...10]), _)? = await answers.next() else {
+            return #expect(Bool(false), "the numbers that nothing bears are given up")
+        }
+        let waiting = try await storage.waiting(after: 0, through: .max, maximumCount: 9).map(\.entry)
+        #expect(waiting.map { "\($0.name)" } == ["one:1", "one:4", "two:7", "two:8"])
+        #expect(try MessageCodec.decodeEvent(waiting[3].record.payload).id == "e3")
+    }
+
     @Test func whatBecameOfAQuarantineIsTold() async throws {
         let storage = InMemorySpool()
         let (van, stream) = (try TrackableID("van"), try #require(StreamID("one")))

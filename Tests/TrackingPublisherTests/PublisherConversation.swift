@@ -31,14 +31,16 @@ struct PublisherConversation {
     private(set) var said: [String: [UInt8]] = [:]
 
     init(
-        _ trackables: [Trackable] = [], configure: (inout PublisherConfiguration) -> Void = { _ in }
+        _ trackables: [Trackable] = [], logs: [TrackableID: SpoolContents.Trackable] = [:],
+        configure: (inout PublisherConfiguration) -> Void = { _ in }
     ) throws {
         var configuration = PublisherConfiguration(
             client: try ClientID("d1"), session: try #require(SessionID("mine")))
         configuration.defaultResolution = try Resolution(
             accuracy: .balanced, desiredInterval: .seconds(10), minimumDisplacement: 0)
         configure(&configuration)
-        self.machine = PublisherStateMachine(configuration: configuration, policy: DefaultResolutionPolicy(), seed: 1)
+        self.machine = PublisherStateMachine(
+            configuration: configuration, policy: DefaultResolutionPolicy(), logs: logs, seed: 1)
         for trackable in trackables { _ = self.happened(.add(trackable)) }
     }
 
@@ -111,6 +113,13 @@ struct PublisherConversation {
         case .quarantine(let stream, let seq, _):
             self.log[stream]?[seq] = nil
             return .setAside(stream, seq)
+        case .renumber(let stream, let seqs, let first):
+            for (place, seq) in seqs.ranges.joined().enumerated() {
+                let name = RecordName(stream: first.stream, seq: first.seq + UInt64(place))
+                self.log[name.stream, default: [:]][name.seq] = self.log[stream]?.removeValue(forKey: seq)?.renamed(
+                    name)
+            }
+            return .appended(first.stream, SeqSet([first.seq...(first.seq + UInt64(seqs.count) - 1)]))
         case .putBack(let stream, let records, let request):
             let seqs = SeqSet(records.map { $0.record.seq...$0.record.seq })
             guard !self.isDiskFull else {
@@ -258,6 +267,7 @@ struct PublisherConversation {
         case .answered(_, .success(let answer)): return ["answer \(Self.text(answer))"]
         case .answered(_, .failure(let error)): return ["answer \(error.code)"]
         case .progressed(_, let done, let total): return ["\(done) of \(total)"]
+        case .numbersReused(let id, _): return ["numbers of \(id) are used again"]
         case .recordsRefused(let id, let error): return ["\(id) records refused (\(error.code))"]
         case .commanded(let received):
             return [

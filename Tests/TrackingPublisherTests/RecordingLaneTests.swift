@@ -218,10 +218,31 @@ struct RecordingLaneTests {
         #expect(talk.log.filter { $0.key != before }.values.first?.keys.sorted() == [1])
     }
 
+    @Test func aLogThatWasPutBackToAnEarlierStateBeginsAnew() throws {
+        let current = try #require(StreamID("current"))
+        let (van, keeper) = (try TrackableID("van"), try ClientID("keeper"))
+        let held = SpoolContents.Trackable(streams: [StoredStream(id: current, last: 7)], current: current)
+        var talk = try PublisherConversation(logs: [van: held]) { $0.recording.recorders = [keeper] }
+        _ = talk.happened(.add(try PublisherConversation.van()))
+        _ = try talk.fix(at: 0)
+        #expect(talk.log[current]?.keys.sorted() == [8])
+        _ = talk.connect(0)
+        let acknowledgement = HistoryCodec.encode(Acknowledgement(streams: [current: 20]))
+        let said = talk.hear("tracking/van/ack/keeper", acknowledgement, retained: true)
+        #expect(said == ["numbers of van are used again"])
+        let stream = try #require(talk.machine.assets[van]?.stream)
+        #expect(talk.log.filter { !$0.value.isEmpty }.mapValues { $0.keys.sorted() } == [stream: [1]])
+        let sent = talk.granted() + talk.echoed() + talk.acked() + talk.acked() + talk.wait(.seconds(20))
+        #expect(sent.contains("van/history: batch [1] oldest 1 remaining 0"), "\(sent)")
+        #expect(try talk.fix(at: 20).contains { $0.hasPrefix("fix 2 ") })
+    }
+
     /// The broker answers late what it was sent before it refused the live position.
     @Test func aLateAnswerCountsForNoOtherBatch() throws {
         var talk = try PublisherConversation([try PublisherConversation.van()]) { $0.recording.batchSize = 2 }
-        for second in 0...6 { _ = try talk.fix(at: Double(second)) }
+        // They do not ride along with a position.
+        for _ in 1...6 { _ = talk.happened(.notice(.paused, [:])) }
+        _ = try talk.fix(at: 0)
         _ = talk.connect(0)
         _ = talk.granted()
         #expect(talk.echoed().contains("van/history: batch [1,2] oldest 1 remaining 5"))
@@ -236,9 +257,9 @@ struct RecordingLaneTests {
 
     @Test func aLateAnswerCountsForNothingOfATrackableThatWasAddedAgain() throws {
         var talk = try PublisherConversation([try PublisherConversation.van()]) { $0.recording.batchSize = 2 }
-        for second in 0...3 { _ = try talk.fix(at: Double(second)) }
+        for _ in 1...4 { _ = talk.happened(.notice(.paused, [:])) }
         _ = talk.connect(0)
-        _ = talk.granted() + talk.echoed()
+        #expect((talk.granted() + talk.echoed()).contains("van/history: batch [1,2] oldest 1 remaining 2"))
         _ = talk.happened(.remove(try TrackableID("van")))
         _ = talk.happened(.add(try PublisherConversation.van()))
         #expect((talk.granted() + talk.echoed()).contains("van/history: batch [1,2] oldest 1 remaining 2"))

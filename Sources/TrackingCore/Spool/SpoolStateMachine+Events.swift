@@ -9,6 +9,7 @@ extension SpoolStateMachine {
             self.streams.insert(SpoolStream(StoredStream(id: stream), isEnded: true, now: now), at: 0)
         }
         guard let place = self.place(of: stream) else { return [] }
+        if self.streams[place].isReused { return [.renumber(stream, seqs)] }
         self.streams[place].appended(seqs, now: now)
         return self.progress(now: now)
     }
@@ -35,13 +36,17 @@ extension SpoolStateMachine {
         guard !seqs.isEmpty, let place = self.place(of: stream) else { return [] }
         self.streams[place].removed(seqs)
         self.streams[place].needsDeclaration = true
-        if let attempt = self.attempt, attempt.stream == stream,
-            attempt.seqs.intersection(self.streams[place].stored).isEmpty
-        {
-            self.attempt = nil
-            if case .waiting = self.phase { self.phase = .idle }
-        }
+        self.giveUpBatch(ofStreamAt: place)
         return self.progress(now: now)
+    }
+
+    /// What is on its way without a record that is still there is not tried again.
+    private mutating func giveUpBatch(ofStreamAt place: Int) {
+        guard let attempt = self.attempt, attempt.stream == self.streams[place].id,
+            attempt.seqs.intersection(self.streams[place].stored).isEmpty
+        else { return }
+        self.attempt = nil
+        if case .waiting = self.phase { self.phase = .idle }
     }
 
     /// The record is set aside, durably: it is no record of its stream any more, and is declared gone.
@@ -114,9 +119,13 @@ extension SpoolStateMachine {
 
     // MARK: - The connection
 
+    /// Something may be sent from now on, on whatever lane.
+    public mutating func spoke() { self.maySpeak = true }
+
     /// Records may be sent from now on.
     public mutating func opened(now: MonotonicTime) -> [Action] {
         self.isOpen = true
+        self.maySpeak = true
         self.isTopicAllowed = false
         // A new connection is a new chance: waits begin anew.
         self.lastWait = nil
@@ -166,7 +175,10 @@ extension SpoolStateMachine {
         guard self.configuration.recorders.contains(recorder) else { return [] }
         var actions: [Action] = []
         for (stream, seq) in acknowledgement.streams {
-            guard let place = self.place(of: stream), seq <= self.streams[place].last else { continue }
+            guard let place = self.place(of: stream) else { continue }
+            if self.tellsOfReuse(seq, ofStreamAt: place) { actions += self.beginAnew(now: now) }
+            // What a power cut took of a stream that has ended may have been sent before.
+            guard seq <= self.streams[place].last || self.streams[place].isEnded else { continue }
             let before = self.acknowledged[recorder]?[stream] ?? 0
             self.acknowledged[recorder, default: [:]][stream] = seq
             if seq < before {
@@ -177,6 +189,24 @@ extension SpoolStateMachine {
             actions += self.removeSafe(at: place)
         }
         return actions + self.progress(now: now)
+    }
+
+    /// Whether a recorder has what the log never sent under that number: it was put back to an earlier state, as by a disk's
+    /// snapshot, and its last numbers are given out for the second time. Of a stream that began since it was opened that is a lie.
+    private func tellsOfReuse(_ seq: UInt64, ofStreamAt place: Int) -> Bool {
+        let stream = self.streams[place]
+        guard !stream.isEnded, stream.lastTakenOver > 0 else { return false }
+        return seq > (self.maySpeak ? stream.last : stream.lastTakenOver)
+    }
+
+    private mutating func beginAnew(now: MonotonicTime) -> [Action] {
+        let place = self.streams.count - 1
+        let old = self.streams[place].id
+        let reused = self.streams[place].endReused()
+        self.giveUpBatch(ofStreamAt: place)
+        let stream = StreamID.random(using: &self.random)
+        self.streams.append(SpoolStream(StoredStream(id: stream), isEnded: false, now: now))
+        return [.begin(stream, after: old)] + (reused.isEmpty ? [] : [.renumber(old, reused)])
     }
 
     // MARK: - Time and the user

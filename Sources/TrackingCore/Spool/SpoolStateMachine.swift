@@ -33,6 +33,11 @@ public struct SpoolStateMachine: Sendable {
         /// This record is refused for good: set it aside, with the reason, and tell ``setAside(_:of:now:)`` or
         /// ``setAsideFailed(_:of:now:)``.
         case quarantine(StreamID, UInt64, TrackingError)
+        /// The log was put back to an earlier state, and gave out numbers of the stream `after` for the second time: say so, and write
+        /// this stream from now on.
+        case begin(StreamID, after: StreamID)
+        /// The numbers of these were given out twice: record them anew in the stream that is written.
+        case renumber(StreamID, SeqSet)
         /// Nothing of this stream is left, and everybody was told: forget it.
         case forget(StreamID)
         /// Tell everyone, once an outage: so many records were dropped unsent, to keep to the limits.
@@ -101,6 +106,8 @@ public struct SpoolStateMachine: Sendable {
     var lastWait: Duration?
     /// Whether records may be sent now: connected, present, not held back by the broker's rules.
     public internal(set) var isOpen = false
+    /// Whether anything may have been sent: of what was given out since the log was opened, a recorder may have something.
+    var maySpeak = false
     /// Whether the next batch is an empty one, that tells whether the broker forbids the topic or what a batch says.
     var isProbing = false
     /// Whether the broker took an empty batch on this connection.

@@ -83,3 +83,10 @@ extension RecordDraft.Content {
         }
     }
 }
+
+extension SpoolRecord {
+    /// The same under another name, at its own time; `nil` where what it says cannot be read.
+    func renamed(_ name: RecordName) -> SpoolRecord? {
+        RecordDraft.Content(self)?.named(name).record(at: self.time, seq: name.seq)
+    }
+}

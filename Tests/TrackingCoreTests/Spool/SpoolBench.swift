@@ -5,7 +5,7 @@ import TrackingCore
 struct SpoolBench {
     var machine: SpoolStateMachine
     var now = MonotonicTime(.zero)
-    let current: StreamID
+    private(set) var current: StreamID
     /// What is on disk.
     var disk: [StreamID: [UInt64: SpoolRecord]] = [:]
     /// How many records were asked for, each time.
@@ -19,6 +19,8 @@ struct SpoolBench {
     /// What is to be set aside and was not yet, where that takes time.
     var slowQuarantines: [RecordName]?
     var forgotten: [StreamID] = []
+    /// The streams that began because numbers were given out twice.
+    var begun: [StreamID] = []
     var toldDropped: [Int] = []
     var toldRefused: [TrackingError.Code] = []
     /// Records that are there but can not be read any more.
@@ -91,6 +93,18 @@ struct SpoolBench {
             case .quarantine(let stream, let seq, _):
                 self.slowQuarantines?.append(RecordName(stream: stream, seq: seq))
                 if self.slowQuarantines == nil { self.quarantine(seq, of: stream) }
+            case .begin(let stream, after: _):
+                self.begun.append(stream)
+                self.current = stream
+            case .renumber(let stream, let seqs):
+                let first = (self.disk[self.current]?.keys.max() ?? 0) + 1
+                for (place, seq) in seqs.ranges.joined().enumerated() {
+                    guard var record = self.disk[stream]?.removeValue(forKey: seq) else { continue }
+                    record.seq = first + UInt64(place)
+                    self.disk[self.current, default: [:]][record.seq] = record
+                }
+                let new = SeqSet([first...(first + UInt64(seqs.count) - 1)])
+                self.perform(self.machine.appended(new, of: self.current, now: self.now))
             case .forget(let stream):
                 #expect(self.disk[stream]?.isEmpty != false, "a stream was forgotten with records in it")
                 self.forgotten.append(stream)

@@ -497,6 +497,66 @@ struct SpoolStateMachineTests {
         #expect(bench.removed.isEmpty)
     }
 
+    /// A log that was closed at number 10, put back by a snapshot after its recorder had 20, and 11 to 13 recorded since.
+    private func putBack() throws -> SpoolBench {
+        let current = try #require(StreamID("current"))
+        var bench = SpoolBench(
+            try self.configuration(recorders: ["a"]),
+            old: [StoredStream(id: current, stored: SeqSet([8...10]), last: 10)])
+        bench.append(11...13)
+        return bench
+    }
+
+    @Test(arguments: [UInt64(12), 20]) func aLogThatWasPutBackToAnEarlierStateBeginsAStream(through: UInt64) throws {
+        var bench = try self.putBack()
+        let old = bench.current
+        try bench.acknowledge("a", through)
+        #expect(bench.begun.count == 1 && bench.removed[old] == Set(8...10), "those were sent before")
+        bench.open()
+        bench.answer()
+        bench.wait(.seconds(20))
+        let batch = try #require(bench.batches.last)
+        #expect(batch.stream == bench.begun.first)
+        #expect(batch.records.map { String(decoding: $0.payload, as: UTF8.self) } == ["11", "12", "13"])
+        #expect(batch.records.map(\.seq) == [1, 2, 3])
+        bench.answer()
+        try bench.acknowledge("a", through, of: old)
+        try bench.acknowledge("a", 3)
+        #expect(bench.begun.count == 1 && bench.machine.isDrained)
+        #expect(bench.forgotten == [old])
+    }
+
+    @Test func whatIsOnItsWayToTheDiskUnderANumberUsedTwiceIsRecordedAnew() throws {
+        var bench = try self.putBack()
+        let old = bench.current
+        try bench.acknowledge("a", 20)
+        bench.disk[old, default: [:]][14] = SpoolBench.record(14)
+        bench.perform(bench.machine.appended(SeqSet([14...14]), of: old, now: bench.now))
+        #expect(bench.disk[old]?.isEmpty == true)
+        #expect(bench.disk[bench.current]?[4]?.payload == SpoolBench.record(14).payload)
+    }
+
+    /// What it acknowledges was never sent by anybody.
+    @Test func aRecorderThatLiesBeginsNoStreamAfterAnother() throws {
+        var bench = try self.putBack()
+        bench.open()
+        bench.answer()
+        try bench.acknowledge("a", 13)
+        #expect(bench.begun.isEmpty, "that was sent")
+        for seq in UInt64(1000)...1010 { try bench.acknowledge("a", seq) }
+        try bench.acknowledge("b", 2000)
+        #expect(bench.begun.count == 1)
+    }
+
+    /// As where a power cut took the last records of a stream that were sent.
+    @Test func aStreamThatHasEndedIsSafeWithAnAcknowledgementAboveItsLast() throws {
+        let old = try #require(StreamID("old"))
+        var bench = SpoolBench(
+            try self.configuration(recorders: ["a"]), old: [StoredStream(id: old, stored: SeqSet([7...7]), last: 7)])
+        try bench.acknowledge("a", 9, of: old)
+        #expect(bench.removed[old] == [7])
+    }
+
     @Test func anAcknowledgementThatIsLowerThanBeforeIsBelieved() throws {
         var bench = SpoolBench(try self.configuration(recorders: ["a", "b"]))
         bench.append(1...10)
