@@ -171,13 +171,9 @@ extension PublisherStateMachine {
     private mutating func tellOfRemoved(
         _ detail: [String: JSONValue], _ id: TrackableID, at moment: Moment
     ) -> [Action] {
-        guard let stream = self.logs[id]?.current,
-            let place = self.logs[id]?.streams.firstIndex(where: { $0.id == stream }),
-            let last = self.logs[id]?.streams[place].last
-        else { return [] }
-        self.logs[id]?.streams[place].last = last + 1
+        guard let stream = self.logs[id]?.current, let seq = self.logs[id]?.nextSeq() else { return [] }
         let event = TrackingEvent(
-            id: UUIDText.random(using: &self.random), stream: stream, seq: last + 1, time: moment.wall, kind: .command,
+            id: UUIDText.random(using: &self.random), stream: stream, seq: seq, time: moment.wall, kind: .command,
             detail: detail)
         let append = Action.log(id, .append(stream, event.record))
         return self.session.isAnnounced ? [self.publish(.event(id), MessageCodec.encode(event)), append] : [append]

@@ -222,7 +222,10 @@ extension PublisherStateMachine {
         // Cleared: the recorder has gone and says nothing.
         guard let payload else { return [] }
         let acknowledgement = try HistoryCodec.decodeAcknowledgement(payload)
-        return self.askSpool(of: id, at: moment) { $0.acknowledged(by: recorder, acknowledgement, now: moment.now) }
+        let given = self.assets[id]?.lastSeq ?? 0
+        return self.askSpool(of: id, at: moment) {
+            $0.acknowledged(by: recorder, acknowledgement, given: given, now: moment.now)
+        }
     }
 
     /// Lets go everything that was not sent: none of it rides along with a live position, or is told as an event, either.

@@ -205,6 +205,7 @@ import TrackingTesting
             while Set(bench.arrived.all.flatMap { $0 }) != [5, 6, 7] { try await Task.sleep(for: .milliseconds(5)) }
             try await bench.waits(0)
             #expect(await bench.publisher.logFigures().quarantined == 0)
+            #expect(try await bench.publisher.retryQuarantined(nil) == 0)
         }
     }
 

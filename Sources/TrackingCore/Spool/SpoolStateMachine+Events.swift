@@ -169,14 +169,17 @@ extension SpoolStateMachine {
     }
 
     /// A recorder tells what is durably stored.
+    ///
+    /// - Parameter given: The last number that was given out in the current stream: what bears it may have been told before it is
+    ///   written.
     public mutating func acknowledged(
-        by recorder: ClientID, _ acknowledgement: Acknowledgement, now: MonotonicTime
+        by recorder: ClientID, _ acknowledgement: Acknowledgement, given: UInt64 = 0, now: MonotonicTime
     ) -> [Action] {
         guard self.configuration.recorders.contains(recorder) else { return [] }
         var actions: [Action] = []
         for (stream, seq) in acknowledgement.streams {
             guard let place = self.place(of: stream) else { continue }
-            if self.tellsOfReuse(seq, ofStreamAt: place) { actions += self.beginAnew(now: now) }
+            if self.tellsOfReuse(seq, given: given, ofStreamAt: place) { actions += self.beginAnew(now: now) }
             // What a power cut took of a stream that has ended may have been sent before.
             guard seq <= self.streams[place].last || self.streams[place].isEnded else { continue }
             let before = self.acknowledged[recorder]?[stream] ?? 0
@@ -193,10 +196,10 @@ extension SpoolStateMachine {
 
     /// Whether a recorder has what the log never sent under that number: it was put back to an earlier state, as by a disk's
     /// snapshot, and its last numbers are given out for the second time. Of a stream that began since it was opened that is a lie.
-    private func tellsOfReuse(_ seq: UInt64, ofStreamAt place: Int) -> Bool {
+    private func tellsOfReuse(_ seq: UInt64, given: UInt64, ofStreamAt place: Int) -> Bool {
         let stream = self.streams[place]
         guard !stream.isEnded, stream.lastTakenOver > 0 else { return false }
-        return seq > (self.maySpeak ? stream.last : stream.lastTakenOver)
+        return seq > (self.maySpeak ? max(given, stream.last) : stream.lastTakenOver)
     }
 
     private mutating func beginAnew(now: MonotonicTime) -> [Action] {

@@ -4,7 +4,7 @@ extension SpoolStateMachine {
     mutating func progress(now: MonotonicTime) -> [Action] {
         var actions = self.tellDropped() + self.forgetDone()
         guard self.isOpen, self.phase == .idle else { return actions }
-        if let refused = self.refused {
+        if let refused = self.refused, self.holds(refused.name) {
             actions += self.setAside(refused)
         } else if self.isProbing || (self.attempt?.disconnections ?? 0 > 0 && !self.isTopicAllowed) {
             // A batch that was followed by a disconnect goes again only on a connection that is seen to work.

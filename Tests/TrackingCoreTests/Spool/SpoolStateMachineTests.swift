@@ -356,6 +356,17 @@ struct SpoolStateMachineTests {
         #expect(bench.sent == [[1], [2]])
     }
 
+    @Test func aRecordThatWasForgottenWhileItsSettingAsideWaitsIsNotSetAside() throws {
+        var bench = SpoolBench(try self.configuration(size: 1))
+        bench.failingQuarantines = 1
+        bench.open()
+        bench.append(1...2)
+        bench.refuse(.payloadTooLarge)
+        bench.perform(bench.machine.cleared(SeqSet([1...1]), of: bench.current, now: bench.now))
+        bench.wait(.seconds(10))
+        #expect(bench.machine.quarantined == 0 && bench.sent == [[1], [2]])
+    }
+
     @Test func theLastRecordOfAStreamThatHasEndedIsDeclaredGoneAsWell() throws {
         let old = try #require(StreamID("old"))
         var bench = SpoolBench(
@@ -546,6 +557,16 @@ struct SpoolStateMachineTests {
         for seq in UInt64(1000)...1010 { try bench.acknowledge("a", seq) }
         try bench.acknowledge("b", 2000)
         #expect(bench.begun.count == 1)
+    }
+
+    /// An answer to a command is told before it is written, and the recorder may be the faster one.
+    @Test func anAcknowledgementOfWhatIsNotWrittenYetBeginsNoStream() throws {
+        var bench = try self.putBack()
+        bench.open()
+        let acknowledgement = Acknowledgement(streams: [bench.current: 14])
+        bench.perform(
+            bench.machine.acknowledged(by: try ClientID("a"), acknowledgement, given: 14, now: bench.now))
+        #expect(bench.begun.isEmpty && bench.removed.isEmpty)
     }
 
     /// As where a power cut took the last records of a stream that were sent.
