@@ -227,7 +227,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         self.end()
         try await self.spool.close()
         let failures = self.shared.withLock { $0.failures }
-        if let first = failures.min(by: { $0.key.rawValue < $1.key.rawValue }) { throw first.value }
+        if let first = failures.min(by: { $0.key < $1.key }) { throw first.value }
     }
 
     /// Everything here is short and never waits for more than the next event: it runs where the transport wants it. Only a log

@@ -10,7 +10,7 @@ extension PublisherStateMachine {
                 destination: asset.trackable.destination, trip: asset.trip.status(at: moment) ?? asset.lastTrip)
         }
         return PublisherSnapshot(
-            time: moment.wall, link: self.link, trackables: trackables.sorted { $0.id.rawValue < $1.id.rawValue },
+            time: moment.wall, link: self.link, trackables: trackables.sorted { $0.id < $1.id },
             sensorResolution: self.sensor, lastFix: self.assets.values.compactMap(\.lastFix).max { $0.time < $1.time },
             battery: self.battery)
     }

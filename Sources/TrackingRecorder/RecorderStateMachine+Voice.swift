@@ -17,7 +17,10 @@ extension RecorderStateMachine {
         case .disconnected(let disconnection):
             self.session.disconnected()
             self.isVoiceOver = disconnection.retry == nil
-            for (id, acknowledgement) in self.said.values where self.owed[id] == nil { self.owed[id] = acknowledgement }
+            // The last one of each.
+            for (_, (id, acknowledgement)) in self.said.sorted(by: { $0.key > $1.key }) where self.owed[id] == nil {
+                self.owed[id] = acknowledgement
+            }
             self.said = [:]
             return [.tell(.voice(disconnection))]
         case .received(let message) where message.topic == RecorderConfiguration.dropCount:

@@ -125,7 +125,7 @@ struct InMemorySessions {
                 message.payload.isEmpty ? nil : Retained(message: message, deadline: deadline)
         }
         var groups: [String: [InMemoryBroker.Client]] = [:]
-        for (_, connection) in self.connections.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+        for (_, connection) in self.connections.sorted(by: { $0.key < $1.key }) {
             let matching = connection.filters.filter { $0.matches(message.topic) }
             for pattern in matching where pattern.group != nil {
                 groups[pattern.text, default: []].append(connection.client)

@@ -70,7 +70,7 @@ struct LiveTable {
         let logged = self.logged(width: width).prefix(max(0, height - 4 - events.count) / 2)
         let room = max(1, height - 4 - events.count - logged.count)
         let fits = self.rows.count <= room ? room : room - 1
-        var body = self.rows.sorted { $0.key.rawValue < $1.key.rawValue }.prefix(fits).map { id, row in
+        var body = self.rows.sorted { $0.key < $1.key }.prefix(fits).map { id, row in
             self.colour(row.state, String(self.row(self.cells(id, row, now: now, due: due(id))).prefix(width)))
         }
         if self.rows.count > fits { body.append("… and \(self.rows.count - fits) more") }

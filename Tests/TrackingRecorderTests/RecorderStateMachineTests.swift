@@ -152,6 +152,21 @@ import TrackingCore
         #expect(Talk.released(actions) == 4, "all of it is handled")
     }
 
+    /// In a group each is said at once; the connection goes before the broker has answered any of them.
+    @Test func theLastAcknowledgementIsSaidAgain() throws {
+        var talk = try Talk(window: 1, group: "all")
+        talk.goOnline()
+        for seq in 1...20 {
+            _ = talk.receivePoint(seq)
+            #expect(!Talk.said(talk.happened(.stored(self.ack(UInt64(seq))))).isEmpty)
+        }
+        _ = talk.happened(.voice([.disconnected(Disconnection(reason: nil, retry: .seconds(1), lasted: .zero))]))
+        _ = talk.happened(.voice([.connected(connection: 1, sessionPresent: false)]))
+        let again = Talk.said(
+            talk.happened(.voice([.subscribed(1, refusals: [nil]), .subscribed(2, refusals: [nil])])))
+        #expect(again.contains { $0.hasPrefix("tracking/van/ack/") && $0.contains("\"s1\":20") }, "\(again)")
+    }
+
     @Test func aStoreThatIsAwayWhileARecordIsLookedForIsWaitedFor() throws {
         var talk = try Talk(window: 2)
         talk.goOnline()

@@ -39,6 +39,30 @@ struct StoreConformanceTests {
         }
     }
 
+    /// An é of one character and of two: Unicode holds them to be equivalent, topics and stores do not.
+    @Test(arguments: StoreSubject.allCases) func namesAreToldApartByTheirBytes(subject: StoreSubject) async throws {
+        try await subject.run { test in
+            let names = ["caf\u{E9}", "cafe\u{301}"]
+            try await test.use { store in
+                for name in names {
+                    var recording = Recording(of: try trackable(name), at: now)
+                    recording.points = try names.flatMap { try points(1...3, of: $0) }
+                    var batch = RecordingBatch()
+                    batch.recordings = [recording]
+                    #expect(try await store.store(batch).stored == 6)
+                }
+                for name in names {
+                    let coverage = try await store.coverage(of: trackable(name))
+                    for each in names { #expect(try coverage[stream(each)]?.ranges == [.init(.stored, 1...3)]) }
+                }
+                let listed = try await store.allTrackables()
+                #expect(listed.map { Array($0.rawValue.utf8) } == [names[1], names[0]].map { Array($0.utf8) })
+                _ = try await store.erase(trackable(names[1]), before: nil, now: now)
+                #expect(try await store.verify(trackable(names[0]))?.points == 6)
+            }
+        }
+    }
+
     @Test(arguments: StoreSubject.allCases) func theCoverageIsThatOfTheReport(subject: StoreSubject) async throws {
         try await subject.run { test in
             try await test.use { store in

@@ -99,8 +99,8 @@ public struct RecordingLedger: Sendable {
             guard refused.seq != nil, let stream = refused.stream, known?.streams[stream] == nil else { continue }
             missing[id, default: []].insert(stream)
         }
-        return missing.map { ($0.key, $0.value.sorted { $0.rawValue < $1.rawValue }) }
-            .sorted { $0.trackable.rawValue < $1.trackable.rawValue }
+        return missing.map { ($0.key, $0.value.sorted()) }
+            .sorted { $0.trackable < $1.trackable }
     }
 
     /// Fills in a trackable, or streams of one: those of `trackable.streams` are added to what is there.

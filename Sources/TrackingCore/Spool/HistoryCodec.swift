@@ -64,7 +64,7 @@ public enum HistoryCodec {
     public static func encode(_ acknowledgement: Acknowledgement) -> [UInt8] {
         var writer = JSONWriter(capacity: 256)
         writer.raw(#"{"streams":{"#)
-        for (stream, seq) in acknowledgement.streams.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+        for (stream, seq) in acknowledgement.streams.sorted(by: { $0.key < $1.key }) {
             writer.separate()
             writer.text(stream.rawValue)
             writer.raw(":")

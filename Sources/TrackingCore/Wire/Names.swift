@@ -1,5 +1,5 @@
 /// Names one thing that moves: 1 to 128 bytes of UTF-8 without control characters.
-public struct TrackableID: Hashable, Sendable, CustomStringConvertible {
+public struct TrackableID: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The id as the user wrote it.
     public let rawValue: String
     /// The id as one topic level, in the protocol's alphabet.
@@ -8,10 +8,13 @@ public struct TrackableID: Hashable, Sendable, CustomStringConvertible {
     /// The id as the user wrote it.
     public var description: String { self.rawValue }
 
-    /// Two are the same when their texts are: the topic level follows from the text.
-    public static func == (left: Self, right: Self) -> Bool { left.rawValue == right.rawValue }
+    /// Two are the same when their bytes are, and so their topic levels. Texts that Unicode holds to be equivalent (an é of one
+    /// character or of two) are different ids.
+    public static func == (left: Self, right: Self) -> Bool { left.topicLevel == right.topicLevel }
     /// See ``==(_:_:)``.
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.rawValue) }
+    public func hash(into hasher: inout Hasher) { hasher.combine(self.topicLevel) }
+    /// Orders by bytes.
+    public static func < (left: Self, right: Self) -> Bool { left.rawValue.precedesInBytes(right.rawValue) }
 
     /// Makes an id.
     ///
@@ -116,12 +119,14 @@ public struct SessionID: Hashable, Sendable, Comparable, CustomStringConvertible
 
     private init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Orders by text; a tie between owners goes to the greater.
-    public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+    /// Two are the same when their bytes are.
+    public static func == (left: Self, right: Self) -> Bool { left.rawValue.hasBytes(of: right.rawValue) }
+    /// Orders by bytes; a tie between owners goes to the greater.
+    public static func < (left: Self, right: Self) -> Bool { left.rawValue.precedesInBytes(right.rawValue) }
 }
 
 /// Names one life of one publisher's log for one trackable; random.
-public struct StreamID: Hashable, Sendable, CustomStringConvertible {
+public struct StreamID: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The id: 1 to 64 bytes.
     public let rawValue: String
 
@@ -140,6 +145,11 @@ public struct StreamID: Hashable, Sendable, CustomStringConvertible {
     }
 
     private init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Two are the same when their bytes are.
+    public static func == (left: Self, right: Self) -> Bool { left.rawValue.hasBytes(of: right.rawValue) }
+    /// Orders by bytes.
+    public static func < (left: Self, right: Self) -> Bool { left.rawValue.precedesInBytes(right.rawValue) }
 }
 
 /// Twelve of 32 letters and digits: 60 bits.
@@ -170,6 +180,13 @@ extension UInt8 {
 }
 
 extension String {
+    /// Whether it is the same text, byte by byte. What Unicode holds to be equivalent is not; what is the same is equivalent, and
+    /// has one hash.
+    fileprivate func hasBytes(of other: String) -> Bool { self == other && self.utf8.elementsEqual(other.utf8) }
+
+    /// Whether it stands before another in the order of bytes, which is that of the stores.
+    fileprivate func precedesInBytes(_ other: String) -> Bool { self.utf8.lexicographicallyPrecedes(other.utf8) }
+
     /// Whether it has a character of the category Cc.
     var hasControlCharacters: Bool {
         self.unicodeScalars.contains { $0.value < 0x20 || (0x7F..<0xA0).contains($0.value) }

@@ -53,7 +53,7 @@ extension APIRoutes {
             places[id] = caller.span == nil ? location : location.shared
         }
         return places.map { LastPosition(trackable: $0, location: $1) }
-            .sorted { $0.trackable.rawValue < $1.trackable.rawValue }
+            .sorted { $0.trackable < $1.trackable }
     }
 
     private static func collection(_ places: ArraySlice<LastPosition>, next: String?) -> ByteBuffer {

@@ -81,14 +81,14 @@ package struct APIRoutes: Sendable {
         for caller: Caller, after: TrackableID?, limit: Int
     ) async throws(TrackingError) -> [TrackableSummary] {
         func isNext(_ id: TrackableID) -> Bool {
-            caller.reads.contains(id) && after.map { $0.rawValue < id.rawValue } ?? true
+            caller.reads.contains(id) && after.map { $0 < id } ?? true
         }
         let heard = self.live.positions().keys.filter(isNext)
         var found = heard.map { TrackableSummary(id: $0) }
         if caller.span == nil { found += try await self.stored(for: caller, after: after, limit: limit) }
         // What is stored comes last, and says more.
         let each = Dictionary(found.map { ($0.id, $0) }) { $1 }
-        return Array(each.values.sorted { $0.id.rawValue < $1.id.rawValue }.prefix(limit))
+        return Array(each.values.sorted { $0.id < $1.id }.prefix(limit))
     }
 
     private func stored(
@@ -98,7 +98,7 @@ package struct APIRoutes: Sendable {
         guard case .only(let ids) = caller.reads else {
             return try await history.trackables(after: after, limit: limit)
         }
-        let next = ids.filter { id in after.map { $0.rawValue < id.rawValue } ?? true }
+        let next = ids.filter { id in after.map { $0 < id } ?? true }
         return Array(try await history.summaries(of: Array(next)).prefix(limit))
     }
 

@@ -50,7 +50,7 @@ extension PostgresHistoryStore {
                 try reading.run(after: nil)
                 if !reading.page.points.isEmpty { found.append(id) }
             }
-            return found.sorted { $0.rawValue < $1.rawValue }
+            return found.sorted()
         }
     }
 

@@ -82,7 +82,7 @@ extension PostgresHistoryStore {
         try await self.reader.perform { connection throws(TrackingError) in
             guard let known = try PostgresLedger.load([trackable], connection).first?.trackable else { return [:] }
             let streams = try Self.streams(of: known, connection)
-            return Dictionary(uniqueKeysWithValues: streams.map { ($0.id, $0.coverage) })
+            return Dictionary(streams.map { ($0.id, $0.coverage) }) { first, _ in first }
         }
     }
 

@@ -22,11 +22,12 @@ struct PostgresLedger {
     /// Names a stream in the tables.
     private struct Key: Hashable {
         var trackable: Int64?
-        var name: String
+        /// A `String` is the same as others that have other bytes.
+        var name: [UInt8]
 
         init(_ trackable: Int64?, _ name: String) {
             self.trackable = trackable
-            self.name = name.withoutNUL
+            self.name = Array(name.withoutNUL.utf8)
         }
     }
 

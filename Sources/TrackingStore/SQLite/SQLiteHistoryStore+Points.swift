@@ -39,7 +39,7 @@ extension SQLiteHistoryStore {
                 try readAll(nil)
                 return positions
             }
-            for id in Set(trackables).sorted(by: { $0.rawValue < $1.rawValue }) { try readAll(id) }
+            for id in Set(trackables).sorted() { try readAll(id) }
             return positions
         }
     }
@@ -58,7 +58,7 @@ extension SQLiteHistoryStore {
                 try reading.run(after: nil, db)
                 if !reading.page.points.isEmpty { found.append(id) }
             }
-            return found.sorted { $0.rawValue < $1.rawValue }
+            return found.sorted()
         }
     }
 

@@ -78,7 +78,7 @@ extension SQLiteHistoryStore {
         try await self.read { db in
             guard let known = try SQLiteLedger.load(trackable, [], db) else { return [:] }
             let streams = try Self.streams(of: known, db)
-            return Dictionary(uniqueKeysWithValues: streams.map { ($0.id, $0.coverage) })
+            return Dictionary(streams.map { ($0.id, $0.coverage) }) { first, _ in first }
         }
     }
 

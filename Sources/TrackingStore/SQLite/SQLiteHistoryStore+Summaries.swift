@@ -12,7 +12,7 @@ extension SQLiteHistoryStore {
                 (SELECT count(*) FROM stream s WHERE s.trackable = k.number) FROM trackable k WHERE k.id = ?1
                 """, in: db)
             var found: [TrackableSummary] = []
-            for id in Set(trackables).sorted(by: { $0.rawValue < $1.rawValue }) {
+            for id in Set(trackables).sorted() {
                 defer { row.reset() }
                 row.bind(id.rawValue, 1)
                 guard try row.step() else { continue }

@@ -42,7 +42,7 @@ struct Last: AsyncParsableCommand {
         }
         try file.finish()
         let unknown = Set(self.ids).subtracting(positions.map(\.trackable))
-        for id in unknown.sorted(by: { $0.rawValue < $1.rawValue }) {
+        for id in unknown.sorted() {
             Program.complain("no position is stored of \(id.rawValue.printable)")
         }
         if !unknown.isEmpty { throw ExitCode(1) }
