@@ -332,6 +332,10 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             self.logger.error(
                 "records were not logged",
                 metadata: ["trackable": "\(id)", "reason": "\(error)", "unsaid": "\(unsaid)"])
+        case .numbersReused(let id, let stream):
+            self.logger.warning(
+                "the log was put back to an earlier state: a recorder has more of its stream; a new one begins",
+                metadata: ["trackable": "\(id)", "stream": "\(stream)"])
         case .recordsRefused(let id, let error):
             self.logger.warning("records are refused", metadata: ["trackable": "\(id)", "reason": "\(error)"])
         case .send(let commands):

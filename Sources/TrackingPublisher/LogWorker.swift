@@ -231,32 +231,86 @@ struct LogWorker: Sendable {
     ) async -> TrackingError? {
         switch action {
         case .append, .keep, .find, .remove: nil
-        case .read(let stream, let seqs, let maximumBytes): await self.read(stream, seqs, maximumBytes, id, post)
+        case .read(let query): await self.read(query, of: id, post)
         case .quarantine(let stream, let seq, let reason):
-            await self.attempt { () async throws(TrackingError) in
-                try await self.storage.quarantine(seq, of: stream, reason: reason.message)
-                self.logger.warning(
-                    "record set aside",
-                    metadata: [
-                        "trackable": "\(id)", "record": "\(RecordName(stream: stream, seq: seq))",
-                        "reason": "\(reason)",
-                    ])
-            }
+            await self.quarantine(RecordName(stream: stream, seq: seq), of: id, reason, post)
+        case .renumber(let stream, let seqs, let first): await self.renumber(seqs, of: stream, from: first, id, post)
+        case .putBack(let stream, let records, let request):
+            await self.putBack(records, in: stream, of: id, request, post)
         case .forget(let stream):
             await self.attempt { () async throws(TrackingError) in try await self.storage.forget(stream) }
         }
     }
 
-    private func read(
-        _ stream: StreamID, _ seqs: SeqSet, _ maximumBytes: Int, _ trackable: TrackableID, _ post: Post
-    ) async -> TrackingError? {
+    private func read(_ query: RecordQuery, of id: TrackableID, _ post: Post) async -> TrackingError? {
         do throws(TrackingError) {
             let reading = try await self.storage.read(
-                stream, seqs, maximumCount: seqs.count, maximumBytes: maximumBytes)
-            post(trackable, .loaded(reading.records, missing: reading.missing))
+                query.stream, query.seqs, maximumCount: query.seqs.count, maximumBytes: query.maximumBytes)
+            post(id, .loaded(reading.records, missing: reading.missing, query: query.number))
             return nil
         } catch {
-            post(trackable, .readFailed)
+            post(id, .readFailed(query: query.number))
+            return error
+        }
+    }
+
+    private func quarantine(
+        _ name: RecordName, of id: TrackableID, _ reason: TrackingError, _ post: Post
+    ) async -> TrackingError? {
+        do throws(TrackingError) {
+            try await self.storage.quarantine(name.seq, of: name.stream, reason: reason.message)
+            self.logger.warning(
+                "record set aside",
+                metadata: ["trackable": "\(id)", "record": "\(name)", "reason": "\(reason)"])
+            post(id, .setAside(name.stream, name.seq))
+            return nil
+        } catch {
+            post(id, .setAsideFailed(name.stream, name.seq))
+            return error
+        }
+    }
+
+    /// Records are written under new names first, and removed under their old ones then. What cannot be read as what it is stays.
+    private func renumber(
+        _ seqs: SeqSet, of stream: StreamID, from first: RecordName, _ id: TrackableID, _ post: Post
+    ) async -> TrackingError? {
+        var (left, next) = (seqs, first)
+        let numbers = first.seq...(first.seq + UInt64(seqs.count) - 1)
+        let error = await self.attempt { () async throws(TrackingError) in
+            while !left.isEmpty {
+                let reading = try await self.storage.read(
+                    stream, left, maximumCount: Self.renumberedAtOnce, maximumBytes: 1 << 20)
+                var (entries, old) = ([SpoolEntry](), SeqSet())
+                for record in reading.records {
+                    guard let renamed = record.renamed(next) else { continue }
+                    entries.append(SpoolEntry(renamed, of: id, in: next.stream))
+                    old.insert(record.seq)
+                    next.seq += 1
+                }
+                try await self.storage.append(entries, state: [:], now: self.clock())
+                for (place, seqs) in Self.places(entries[...]) { post(id, .appended(place.stream, seqs)) }
+                try await self.storage.remove(old, of: stream)
+                left.subtract(reading.missing)
+                left.subtract(reading.records.seqs)
+            }
+        }
+        if next.seq <= numbers.upperBound {
+            let reason = error ?? TrackingError(.spoolFailed, "records could not be read")
+            post(id, .appendFailed(next.stream, SeqSet([next.seq...numbers.upperBound]), reason))
+        }
+        return error
+    }
+
+    private func putBack(
+        _ records: [PutBackRecord], in stream: StreamID, of id: TrackableID, _ request: UInt64, _ post: Post
+    ) async -> TrackingError? {
+        let seqs = SeqSet(records.map { $0.record.seq...$0.record.seq })
+        do throws(TrackingError) {
+            try await self.storage.putBack(records, of: id, in: stream)
+            post(id, .putBack(stream, seqs, request: request))
+            return nil
+        } catch {
+            post(id, .putBackFailed(stream, seqs, error, request: request))
             return error
         }
     }
@@ -370,6 +424,8 @@ struct LogWorker: Sendable {
         }
     }
 
+    /// How many records are recorded anew in one transaction.
+    private static let renumberedAtOnce = 1000
     /// The most records in one transaction.
     private static let maximumAppend = 10_000
 

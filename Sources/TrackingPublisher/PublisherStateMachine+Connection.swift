@@ -107,7 +107,8 @@ extension PublisherStateMachine {
                 return self.updateTaken(of: id, at: moment) + self.state(of: id, reason: nil)
             }
             if refusal.isContentRefusal { return self.updateRefused(of: id, refusal, at: moment) }
-            let actions = self.closeRecords(of: id, at: moment)
+            // The connection stands: it did not end on the batch that is on its way.
+            let actions = self.closeRecords(of: id, isOrderly: true, at: moment)
             self.assets[id]?.lane.failed()
             return actions + self.refused(id, refusal, at: moment)
         case .history(let id):

@@ -98,7 +98,7 @@ extension PublisherStateMachine {
 
     /// Everyone hears that nobody is here any more; what is on its way is not known to have arrived.
     private mutating func switchedOff(at moment: Moment) -> [Action] {
-        self.outstanding = self.outstanding.filter { !$0.value.isOfTrackable }
+        self.forgetAnswers { $0.published != nil }
         var actions = self.endReports(TrackingError(.stopped, "the agent was switched off"))
         for id in Array(self.assets.keys) {
             actions += self.closeRecords(of: id, isOrderly: true, at: moment)
@@ -171,13 +171,9 @@ extension PublisherStateMachine {
     private mutating func tellOfRemoved(
         _ detail: [String: JSONValue], _ id: TrackableID, at moment: Moment
     ) -> [Action] {
-        guard let stream = self.logs[id]?.current,
-            let place = self.logs[id]?.streams.firstIndex(where: { $0.id == stream }),
-            let last = self.logs[id]?.streams[place].last
-        else { return [] }
-        self.logs[id]?.streams[place].last = last + 1
+        guard let stream = self.logs[id]?.current, let seq = self.logs[id]?.nextSeq() else { return [] }
         let event = TrackingEvent(
-            id: UUIDText.random(using: &self.random), stream: stream, seq: last + 1, time: moment.wall, kind: .command,
+            id: UUIDText.random(using: &self.random), stream: stream, seq: seq, time: moment.wall, kind: .command,
             detail: detail)
         let append = Action.log(id, .append(stream, event.record))
         return self.session.isAnnounced ? [self.publish(.event(id), MessageCodec.encode(event)), append] : [append]
@@ -185,11 +181,11 @@ extension PublisherStateMachine {
 }
 
 extension PublisherStateMachine.Purpose {
-    /// Whether it is about what a trackable publishes, and not about what is listened to.
-    fileprivate var isOfTrackable: Bool {
+    /// The trackable that it is published of; `nil` where it is about what is listened to.
+    var published: TrackableID? {
         switch self {
-        case .update, .raw, .history, .presence, .resolution: true
-        case .all, .settle, .adding, .entering, .commands, .other: false
+        case .update(let id), .raw(let id), .history(let id), .presence(let id), .resolution(let id): id
+        case .all, .settle, .adding, .entering, .commands, .other: nil
         }
     }
 }

@@ -31,6 +31,7 @@ extension PublisherStateMachine {
             self.publish(.publisher(id, self.session.client), MessageCodec.encode(presence), .presence(id))
         ]
         self.assets[id]?.published = nil
+        self.assets[id]?.spool.spoke()
         self.assets[id]?.unshownTrip = asset.unshownTrip ?? asset.trip.current
         // The state first: no resolution is published that tells an old one.
         actions += self.state(of: id, reason: nil)

@@ -59,6 +59,7 @@ extension PublisherStateMachine {
     /// Takes leave of one trackable: its presence and its resolution are cleared, its last position stays.
     mutating func remove(_ id: TrackableID, at moment: Moment) -> [Action] {
         guard let asset = self.assets.removeValue(forKey: id) else { return [] }
+        self.forgetAnswers { $0.published == id }
         let ended = self.endIntake(of: id)
         self.logs[id] = asset.held
         self.kept[Self.tripKey(id)] = asset.trip.encoded(at: moment)

@@ -144,9 +144,8 @@ struct TrackedAsset: Sendable {
     }
 
     /// The log begins a new life.
-    mutating func beginStream(_ stream: StreamID, _ spool: SpoolStateMachine, after last: UInt64) {
+    mutating func beginStream(_ stream: StreamID, after last: UInt64) {
         self.stream = stream
-        self.spool = spool
         self.lastSeq = last
         self.written = last
         self.takenEarly = SeqSet()

@@ -158,10 +158,15 @@ public final class SQLiteSpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/retryQuarantined(_:)``.
-    public func retryQuarantined(_ places: [Int64]?) async throws(TrackingError) -> [SpoolPart] {
-        try await self.performOpen(.write(count: places?.count ?? 1, isDurable: true)) { file, db in
-            try file.retryQuarantined(places, db)
+    /// See ``SpoolStorage/putBack(_:of:in:)``.
+    public func putBack(
+        _ records: [PutBackRecord], of trackable: TrackableID, in stream: StreamID
+    ) async throws(TrackingError) {
+        let growth = records.reduce(0) { $0 + $1.record.payload.count + 64 }
+        try await self.performOpen(.write(count: records.count, isDurable: true, growth: growth)) { file, db in
+            try file.putBack(records, of: trackable, in: stream, db)
+        } failed: { file in
+            for record in records { file?.book.gaveOut(record.record.seq, of: stream) }
         }
     }
 

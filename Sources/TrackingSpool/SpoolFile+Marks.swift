@@ -79,6 +79,45 @@ extension SpoolFile {
         return places
     }
 
+    /// What a record is known by, from now on under another name. Keys begin with the record's time, or with 1970 where it is known
+    /// by its digest alone: no others are looked at.
+    func renameMarks(of entry: SpoolEntry, to name: RecordName, _ db: Database) throws {
+        let update = try DirectStatement("UPDATE mark SET name = ?, checksum = ? WHERE place = ?", in: db)
+        for time in Set([entry.record.time, UnixTime(0)]) {
+            for (place, mark) in try self.marks(of: entry, at: time, db) {
+                var renamed = mark
+                renamed.name = name
+                update.bind(renamed.name.description, 1)
+                update.bind(renamed.checksum, 2)
+                update.bind(place, 3)
+                try update.run()
+            }
+        }
+    }
+
+    /// The marks of a record that have this time, and their places.
+    private func marks(
+        of entry: SpoolEntry, at time: UnixTime, _ db: Database
+    ) throws -> [(place: Int64, mark: StoredMark)] {
+        let statement = try DirectStatement(
+            """
+            SELECT place, key, added, checksum FROM mark WHERE trackable = ? AND key BETWEEN ? AND ? AND name = ?
+            """, in: db)
+        defer { statement.reset() }
+        let keys = RecordMark.keys(at: time)
+        statement.bind(entry.trackable.rawValue, 1)
+        statement.bind(keys.lowest, 2)
+        statement.bind(keys.highest, 3)
+        statement.bind(entry.name.description, 4)
+        var marks: [(Int64, StoredMark)] = []
+        while try statement.step() {
+            let mark = StoredMark(
+                trackable: entry.trackable, key: statement.bytes(1), name: entry.name, added: statement.integer(2))
+            if mark.checksum == statement.integer(3) { marks.append((statement.integer(0), mark)) }
+        }
+        return marks
+    }
+
     private func countMarks(of id: TrackableID, _ db: Database) throws -> Int {
         try Int.fetchOne(db, sql: "SELECT count(*) FROM mark WHERE trackable = ?", arguments: [id.rawValue]) ?? 0
     }

@@ -19,7 +19,6 @@ extension SpoolFile {
             let stream = self.book[first.stream] ?? self.book.begin(first.stream, of: first.trackable)
             var seqs = SeqSet()
             var bytes = 0
-            try self.clearWay(for: first.record.seq, of: stream, db)
             for entry in run {
                 try self.insert(entry.record, of: stream, at: self.book.nextPlace, with: statement)
                 self.book.nextPlace += 1

@@ -51,11 +51,4 @@ extension SpoolFile {
         let bytes = try self.bytes(of: stream.weighed...(stream.floor - 1), in: stream, db)
         self.book.weighed(bytes, of: stream.id)
     }
-
-    /// A record that comes back below the floor lowers it: no other row may come back with it.
-    func clearWay(for seq: UInt64, of stream: SpoolBook.Stream, _ db: Database) throws {
-        guard seq < stream.floor, stream.unswept > 0 else { return }
-        self.book.recall(stream.id)
-        try self.sweep(stream, atMost: .max, db)
-    }
 }

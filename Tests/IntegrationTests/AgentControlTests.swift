@@ -217,10 +217,13 @@ import TrackingCore
         #expect(list.count == 2, "\(list)")
         // Time, trackable, name.
         let name = try #require(list.first).components(separatedBy: "  ")[2]
-        #expect(try await scene.done(["quarantine", "retry", name]) == "1 record back in line\n")
-        // It is refused again.
+        #expect(try await scene.done(["quarantine", "retry", name]) == "1 record back in line, newly numbered\n")
+        // It is refused again, under its new name.
         try await scene.status { $0.quarantined == 2 }
-        #expect(try await scene.done(["quarantine", "drop", "--yes", name]) == "1 record forgotten\n")
+        #expect(try await scene.done(["quarantine", "drop", "--yes", name]) == "0 records forgotten\n")
+        let newest = try #require(try await scene.done(["quarantine", "list"]).split(separator: "\n").last)
+        let new = newest.components(separatedBy: "  ")[2]
+        #expect(try await scene.done(["quarantine", "drop", "--yes", new]) == "1 record forgotten\n")
         #expect(try await scene.status().quarantined == 1)
         #expect(try await scene.done(["quarantine", "drop", "--yes"]) == "1 record forgotten\n")
         #expect(try await scene.done(["quarantine", "list"]).isEmpty)
@@ -286,7 +289,7 @@ import TrackingCore
         #expect(try await scene.done(["queue", "purge", "--yes"]).hasSuffix("forgotten\n"))
         #expect(try await scene.status().queue.points <= 1)
         #expect(try await scene.done(["quarantine", "list"]).isEmpty)
-        #expect(try await scene.done(["quarantine", "retry"]) == "0 records back in line\n")
+        #expect(try await scene.done(["quarantine", "retry"]) == "0 records back in line, newly numbered\n")
         #expect(try await agent.end().code == 0)
     }
 

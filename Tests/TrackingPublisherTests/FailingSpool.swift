@@ -71,8 +71,10 @@ final class FailingSpool: SpoolStorage {
         try await self.inner.quarantined(after: place, maximumCount: maximumCount)
     }
 
-    func retryQuarantined(_ places: [Int64]?) async throws(TrackingError) -> [SpoolPart] {
-        try await self.inner.retryQuarantined(places)
+    func putBack(
+        _ records: [PutBackRecord], of trackable: TrackableID, in stream: StreamID
+    ) async throws(TrackingError) {
+        try await self.inner.putBack(records, of: trackable, in: stream)
     }
 
     func dropQuarantined(_ places: [Int64]?) async throws(TrackingError) -> Int {

@@ -157,7 +157,16 @@ import TrackingCore
                     default: _ = try await log.trim(to: SpoolLimits(maximumCount: 200), now: start)
                     }
                 }
-                if round % 5 == 0 { _ = try await log.retryQuarantined(nil) }
+                if round % 5 == 0 {
+                    for row in try await log.quarantined(after: 0, maximumCount: 5) {
+                        let id = row.entry.trackable
+                        var record = row.entry.record
+                        record.seq = next[id.rawValue] ?? 1
+                        next[id.rawValue] = record.seq + 1
+                        try await log.putBack(
+                            [PutBackRecord(place: row.place, record: record)], of: id, in: row.entry.stream)
+                    }
+                }
                 try await log.close()
             }
         }

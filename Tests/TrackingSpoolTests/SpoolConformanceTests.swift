@@ -219,16 +219,64 @@ import TrackingTesting
             #expect(second.map(\.entry.record.seq) == [4])
 
             #expect(try await log.storage.dropQuarantined([second[0].place]) == 1)
-            try await log.storage.remove(numbers(1...5), of: one)
-            try await log.storage.forget(one)
-            let back = try await log.storage.retryQuarantined(nil)
-            #expect(back == [SpoolPart(trackable: try TrackableID("van"), stream: one, seqs: numbers(2...2))])
-            #expect(try await log.storage.readAll("one", 2...2).records == [record(2)])
+            let van = try TrackableID("van")
+            let back = PutBackRecord(place: first[0].place, record: record(6))
+            try await log.storage.putBack([back], of: van, in: one)
+            #expect(try await log.storage.readAll("one", 1...6).records.map(\.seq) == [1, 3, 5, 6])
+            #expect(try await log.storage.waiting(after: 0, through: .max, maximumCount: 9).last?.entry.record.seq == 6)
             #expect(try await log.storage.summary().quarantined == 0)
+            let again = PutBackRecord(place: first[0].place, record: record(7))
+            await #expect(throws: TrackingError.self) { try await log.storage.putBack([again], of: van, in: one) }
             try await log.storage.close()
-            let van = try await log.storage.open(now: start).trackables[try TrackableID("van")]
-            #expect(van?.streams.map(\.stored) == [numbers(2...2)])
-            #expect(van?.current == nil)
+            let contents = try await log.storage.open(now: start).trackables[van]
+            #expect(contents?.streams.map(\.stored) == [numbers(1...1, 3...3, 5...6)])
+            #expect(contents?.current == one)
+        }
+    }
+
+    @Test(arguments: SpoolSubject.allCases) func allIsPutBackOrNothing(_ subject: SpoolSubject) async throws {
+        try await subject.run { log in
+            let (van, one) = (try TrackableID("van"), try stream("one"))
+            _ = try await log.storage.open(now: start)
+            try await log.storage.append(try entries(1...3))
+            for seq in UInt64(1)...2 { try await log.storage.quarantine(seq, of: one, reason: "too large") }
+            let rows = try await log.storage.quarantined(after: 0, maximumCount: 9)
+            // The second number is taken.
+            let back = zip(rows, [4, 3]).map { PutBackRecord(place: $0.place, record: record($1)) }
+            await #expect(throws: TrackingError.self) { try await log.storage.putBack(back, of: van, in: one) }
+            #expect(try await log.storage.quarantined(after: 0, maximumCount: 9) == rows)
+            #expect(try await log.storage.readAll("one", 1...4).records == [record(3)])
+            let crashed = try await log.afterCrash()
+            _ = try await crashed.open(now: start)
+            #expect(try await crashed.quarantined(after: 0, maximumCount: 9) == rows)
+            try await crashed.close()
+        }
+    }
+
+    @Test(arguments: SpoolSubject.allCases) func whatIsPutBackIsKnownUnderItsNewName(
+        _ subject: SpoolSubject
+    ) async throws {
+        try await subject.run { log in
+            let (van, one, two) = (try TrackableID("van"), try stream("one"), try stream("two"))
+            _ = try await log.storage.open(now: start)
+            var entries = try marked(1...4)
+            // The same times and digests of another trackable; one is known by its digest alone.
+            entries += entries.map { entry in
+                var other = SpoolEntry(entry.record, of: try! TrackableID("bus"), in: two)  // a name
+                other.mark = entry.mark
+                return other
+            }
+            entries[1].mark?.time = UnixTime(0)
+            try await log.storage.append(entries, state: [:], now: start)
+            for seq in UInt64(2)...3 { try await log.storage.quarantine(seq, of: one, reason: "too large") }
+            let rows = try await log.storage.quarantined(after: 0, maximumCount: 9)
+            let back = rows.map { PutBackRecord(place: $0.place, record: record($0.entry.record.seq + 10)) }
+            try await log.storage.putBack(back, of: van, in: one)
+            let marks = entries.prefix(4).compactMap(\.mark)
+            let known = try await log.storage.known(marks, of: van)
+            #expect(marks.map { known[$0]?.seq } == [1, 12, 13, 4])
+            let others = try await log.storage.known(marks, of: try TrackableID("bus"))
+            #expect(marks.map { others[$0]?.seq } == [1, nil, 3, 4])
         }
     }
 

@@ -69,12 +69,16 @@ public protocol SpoolStorage: Sendable {
     /// - Throws: `spoolFailed`, `spoolDamaged`.
     func quarantined(after place: Int64, maximumCount: Int) async throws(TrackingError) -> [QuarantinedRecord]
 
-    /// Makes records that were set aside records of their streams again; a stream forgotten since then comes back, ended.
+    /// Puts records that were set aside back in line: they are appended under new names, are known by what they were known by
+    /// before, and are set aside no more. Durable on return, all or nothing.
     ///
-    /// - Parameter places: Which; `nil` for all.
-    /// - Returns: What came back.
-    /// - Throws: `spoolFailed`, `spoolDamaged`.
-    func retryQuarantined(_ places: [Int64]?) async throws(TrackingError) -> [SpoolPart]
+    /// - Parameters:
+    ///   - records: At most 10,000, with numbers that were never given out.
+    ///   - stream: See ``append(_:state:now:)``.
+    /// - Throws: `spoolFailed` also where one of them is not set aside any more; `spoolDamaged`. The numbers count as given out.
+    func putBack(
+        _ records: [PutBackRecord], of trackable: TrackableID, in stream: StreamID
+    ) async throws(TrackingError)
 
     /// Deletes records that were set aside: `nil` for all. Returns how many.
     ///
@@ -127,6 +131,9 @@ public struct SpoolEntry: Hashable, Sendable {
     public var record: SpoolRecord
     /// What it is known by when it comes again; `nil`, as always in what is read, for nothing.
     public var mark: RecordMark?
+
+    /// Its name.
+    public var name: RecordName { RecordName(stream: self.stream, seq: self.record.seq) }
 
     /// Makes an entry.
     public init(
@@ -267,6 +274,20 @@ public struct QuarantinedRecord: Hashable, Sendable {
         self.place = place
         self.entry = entry
         self.reason = reason
+    }
+}
+
+/// A record that was set aside and is to be put back in line.
+public struct PutBackRecord: Hashable, Sendable {
+    /// Its place among those set aside.
+    public var place: Int64
+    /// The record under its new name.
+    public var record: SpoolRecord
+
+    /// Makes a description.
+    public init(place: Int64, record: SpoolRecord) {
+        self.place = place
+        self.record = record
     }
 }
 

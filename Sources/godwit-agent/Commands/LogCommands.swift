@@ -109,7 +109,8 @@ struct Quarantine: AsyncParsableCommand {
         @OptionGroup var which: Which
 
         func run() async throws {
-            Output.writeAll("\(counted(try await self.which.ask(.quarantineRetry), "record")) back in line\n")
+            Output.writeAll(
+                "\(counted(try await self.which.ask(.quarantineRetry), "record")) back in line, newly numbered\n")
         }
     }
 
