@@ -354,6 +354,10 @@ import TrackingCore
         agent = try await scene.start()
         try await scene.status(there)
         #expect(try await agent.end().code == 0)
+        // Another broker, and no user: nothing of the link counts any more, its password least of all.
+        agent = try await scene.start(["--broker", "mqtt://localhost:\(scene.broker.port)"])
+        try await scene.status { $0.connection.broker == "mqtt://localhost:\(scene.broker.port)" && $0.connection.isUp }
+        #expect(try await agent.end().code == 0)
     }
 
     @Test(arguments: [[], ["--spool", "memory"]])

@@ -62,8 +62,44 @@ import TrackingPublisher
         let plan = try self.plan(["--broker", "mqtt://box:hunter2@a"]).setting(["broker": ["mqtt://box@b"]])
         let bytes = try plan.settings.encoded()
         #expect(!String(decoding: bytes, as: UTF8.self).contains("hunter2"))
-        let next = try self.plan(["--broker", "mqtt://box:hunter3@a"], kept: self.kept(plan))
+        let next = try self.plan(["--broker", "mqtt://box:hunter2@a"], kept: self.kept(plan))
         #expect(try next.run.broker.addresses.map(\.host) == ["b"])
+    }
+
+    /// What a set-up link brought is one: a token goes to nobody but the broker and the user that it came for.
+    @Test(arguments: [
+        (["--broker", "mqtt://u@a"], "", true), (["--broker", "mqtt://u@b"], "", false),
+        (["--broker", "mqtt://v@a"], "", false), (["--broker", "mqtt://a"], "", false), ([], "", false),
+        (["--broker", "mqtt://u@a"], "second", false), (["--broker", "mqtt://u:second@a"], "", false),
+        (["--broker", "mqtt://u@a", "--password-file", "/nonexistent/second"], "", false),
+    ])
+    func aTokenBelongsToTheBrokerAndTheUserOfItsLink(more: [String], password: String, isKept: Bool) throws {
+        let first = try self.plan(["--broker", "mqtt://u@a"])
+        // A token alone leaves the address as it was.
+        for address in ["mqtt://u@a", "mqtt://u@c:1883"] {
+            let linked = try first.setting(["broker": [address], "password-file": ["/token"], "keep-points": ["7"]])
+            let given = try self.given(more, environment: ["GODWIT_PASSWORD": password])
+            guard more.contains(where: { $0.contains("@") }) || password.isEmpty else { continue }
+            let next = try AgentPlan(given: given, kept: self.kept(linked))
+            #expect(next.run.broker.passwordFile == (isKept ? "/token" : given["password-file"]?.first))
+            #expect(next.run.broker.broker == (isKept ? [address] : given["broker"] ?? []))
+            #expect(next.run.recording.keepPoints == 7, "the rest is not concerned")
+            #expect((next.settings.login != nil) == isKept)
+        }
+    }
+
+    @Test func aPasswordThatIsGivenAnewWinsOverALink() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "godwit-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try "first\n".write(to: file, atomically: false, encoding: .utf8)
+        let more = ["--broker", "mqtt://u@a", "--password-file", file.path()]
+        let linked = try self.plan(more).setting(["broker": ["mqtt://u@b"], "password-file": ["/token"]])
+        #expect(try !String(decoding: linked.settings.encoded(), as: UTF8.self).contains("first"))
+        #expect(try self.plan(more, kept: self.kept(linked)).run.broker.passwordFile == "/token")
+        try "second\n".write(to: file, atomically: false, encoding: .utf8)
+        #expect(try self.plan(more, kept: self.kept(linked)).run.broker.passwordFile == file.path())
+        try FileManager.default.removeItem(at: file)
+        #expect(try self.plan(more, kept: self.kept(linked)).run.broker.passwordFile == "/token", "none is given anew")
     }
 
     @Test(arguments: [
