@@ -60,8 +60,10 @@ struct AgentPlan {
         self.options = options.profiled
         self.settings = settings
         self.run = try Run.parse(self.options.arguments)
+        let one = settings.carrying.flatMap { $0.after.count == 1 ? $0.after[0].id : nil }
         let own = try Dictionary(
-            self.run.trackables.settings(file: file).map { ($0.0, $0.1) }, uniquingKeysWith: { first, _ in first })
+            self.run.trackables.settings(file: file, one: one).map { ($0.0, $0.1) },
+            uniquingKeysWith: { first, _ in first })
         let run = self.run
         self.trackables = try (settings.carrying?.after ?? carried).map { carried in
             // What was added while the agent ran has the settings that the options give.
