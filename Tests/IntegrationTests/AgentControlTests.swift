@@ -338,12 +338,25 @@ import TrackingCore
         let ended = try await agent.end()
         #expect(ended.code == 0 && ended.errors.contains("change=maximum-silence"), "\(ended.errors)")
         #expect(ended.errors.contains("--maximum-silence") && !ended.errors.contains("52.66"))
+        #expect(!ended.errors.contains("another log"))
         // Where it fits again it counts again.
         agent = try await scene.start()
         let back = try await scene.done(["configure", "maximum-silence="])
         #expect(back.contains("120"), "\(back)")
         #expect(try await !scene.status().isOn)
         #expect(try await agent.end().code == 0)
+    }
+
+    /// The log is named after the first trackable; with another one first there is another log, and other settings.
+    @Test func aLogOfAnotherFirstTrackableIsNotPassedOverInSilence() async throws {
+        let scene = try AgentScene(await MosquittoProcess.start())
+        let other = scene.file("state/godwit/van-8.sqlite")
+        try FileManager.default.createDirectory(
+            atPath: scene.file("state/godwit"), withIntermediateDirectories: true)
+        try Data().write(to: URL(filePath: other))
+        let ended = try await scene.start(["--trackable", "van-8"]).end()
+        #expect(ended.code == 0 && ended.errors.contains("another log here"), "\(ended.errors)")
+        #expect(ended.errors.contains(other))
     }
 
     // MARK: - Another publisher
