@@ -6,7 +6,7 @@ extension PublisherStateMachine {
     func snapshot(at moment: Moment) -> PublisherSnapshot {
         let trackables = self.assets.values.map { asset in
             PublisherSnapshot.Trackable(
-                id: asset.trackable.id, state: asset.state, resolution: asset.inForce,
+                id: asset.trackable.id, state: asset.state, failure: asset.failure, resolution: asset.inForce,
                 destination: asset.trackable.destination, trip: asset.trip.status(at: moment) ?? asset.lastTrip)
         }
         return PublisherSnapshot(

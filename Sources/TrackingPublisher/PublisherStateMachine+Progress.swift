@@ -32,7 +32,7 @@ extension PublisherStateMachine {
         ]
         self.assets[id]?.published = nil
         self.assets[id]?.spool.spoke()
-        self.assets[id]?.unshownTrip = asset.unshownTrip ?? asset.trip.current
+        self.assets[id]?.unshownTrip = asset.unshownTrip ?? asset.trip.status(at: moment)
         // The state first: no resolution is published that tells an old one.
         actions += self.state(of: id, reason: nil)
         actions += self.resolutionMayHaveChanged(id)

@@ -86,8 +86,11 @@ extension SpoolStateMachine {
         }
         self.ahead?.loaded(records)
         self.streams[place].removed(missing)
-        // Where nothing is in flight they are what goes now, even if some of what was asked for is missing.
-        if self.phase == .idle, self.attempt == nil { self.takeLoaded(of: stream) }
+        // Where nothing is in flight they are what goes now, even if some of what was asked for is missing; unless somebody
+        // has to say so first, and nobody has since.
+        if self.phase == .idle, self.attempt == nil, self.mayGo(from: records.first?.seq, of: self.streams[place]) {
+            self.takeLoaded(of: stream)
+        }
         return self.progress(now: now)
     }
 
@@ -229,7 +232,6 @@ extension SpoolStateMachine {
         case .waiting:
             self.phase = .idle
         case .idle, .settingAside:
-            guard !self.isReading else { return [] }  // so is that one
             self.isOneBatchUrgent = self.attempt == nil && self.unsent > 0
         }
         return self.progress(now: now)

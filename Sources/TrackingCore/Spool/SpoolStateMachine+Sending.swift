@@ -76,7 +76,7 @@ extension SpoolStateMachine {
         // An answer that was read for another stream is of no use any more.
         let read = self.ahead?.stream == attempt.stream ? self.ahead?.last : nil
         rest.remove(0...max(attempt.seqs.last ?? 0, read ?? 0))
-        guard let first = rest.first, rest.count >= full,
+        guard let first = rest.first, rest.count >= full, self.mayGo(from: first, of: stream),
             rest.count >= self.configuration.batchSize || stream.isEnded || first <= stream.urgentThrough
         else { return [] }
         let batches = min(together, rest.count / full)
@@ -85,6 +85,12 @@ extension SpoolStateMachine {
                 for: rest.prefix(batches * full), of: attempt.stream,
                 maximumBytes: batches * self.configuration.batchBytes)
         ]
+    }
+
+    /// Whether records from this one on go without being asked for once more.
+    func mayGo(from first: UInt64?, of stream: SpoolStream) -> Bool {
+        if self.isOneBatchUrgent || first ?? .max <= stream.urgentThrough { return true }
+        return !self.isHeld && self.configuration.batchWindow != nil
     }
 
     private func isDue(_ ready: SeqSet, of stream: SpoolStream, now: MonotonicTime) -> Bool {

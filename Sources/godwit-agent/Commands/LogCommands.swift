@@ -41,7 +41,8 @@ struct Queue: AsyncParsableCommand {
                 try output.write(Array(RecordList.line(item).utf8))
             }
             try output.finish()
-            if self.file != "-" { Output.writeAll("\(counted(result["records"]?.count ?? 0, "record")) written\n") }
+            guard !output.isStandardOutput else { return }
+            Output.writeAll("\(counted(result["records"]?.count ?? 0, "record")) written\n")
         }
     }
 

@@ -50,6 +50,49 @@ struct SpoolStateMachineTests {
         #expect(bench.machine.queued == 5)
     }
 
+    /// What is read ahead would go by itself if it came after the answer.
+    @Test func nothingIsReadAheadWhereTheUserSaysWhen() throws {
+        var bench = SpoolBench(try self.configuration(window: nil))
+        bench.append(1...50)
+        bench.open()
+        for count in 1...3 {
+            bench.perform(bench.machine.sendNow(now: bench.now))
+            bench.answer()
+            #expect(bench.asked.count == count && bench.sent.count == count)
+        }
+        bench.perform(bench.machine.flush(now: bench.now))
+        for _ in 0..<5 { bench.answer() }
+        #expect(bench.sent.count == 5 && bench.asked == [10, 10, 10, 10, 10], "all of it may go")
+    }
+
+    @Test func whatWasReadWhenSendingWasDeferredWaitsUntilItIsAskedFor() throws {
+        var bench = SpoolBench(try self.configuration())
+        bench.open()
+        for seq in UInt64(1)...20 { bench.disk[bench.current, default: [:]][seq] = SpoolBench.record(seq) }
+        #expect(bench.machine.appended(SeqSet([1...20]), now: bench.now).count == 1, "it is asked for")
+        bench.machine.held()
+        let records = SpoolRecords((1...10).map { SpoolBench.record($0) })
+        bench.perform(bench.machine.loaded(records, missing: SeqSet(), now: bench.now))
+        #expect(bench.sent == [])
+        bench.perform(bench.machine.sendNow(now: bench.now))
+        bench.answer()
+        #expect(bench.sent == [Array(1...10)])
+    }
+
+    @Test func aBatchThatIsAskedForWhileItIsReadIsOne() throws {
+        var bench = SpoolBench(try self.configuration())
+        bench.open()
+        bench.append(1...3)
+        #expect(bench.machine.sendNow(now: bench.now).count == 1, "it is read")
+        #expect(bench.machine.sendNow(now: bench.now) == [])
+        bench.machine.held()
+        let records = SpoolRecords((1...3).map { SpoolBench.record($0) })
+        bench.perform(bench.machine.loaded(records, missing: SeqSet(), now: bench.now))
+        bench.append(4...6)
+        bench.answer()
+        #expect(bench.sent == [[1, 2, 3]])
+    }
+
     @Test func oneBatchIsReadAheadWhereManyShareTheMemory() throws {
         var bench = SpoolBench(try self.configuration())
         bench.append(1...50)
