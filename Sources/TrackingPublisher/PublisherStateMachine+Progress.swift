@@ -202,7 +202,7 @@ extension PublisherStateMachine {
             return []
         }
         let wall = self.believedTime(at: moment)
-        self.assets[id]?.lane.endSilence(wallClock: wall)
+        self.assets[id]?.lane.endSilence(now: moment.now, wallClock: wall)
         guard let update = self.assets[id]?.lane.again(now: moment.now) else { return [] }
         return self.send(update, of: id, at: moment)
     }

@@ -259,6 +259,27 @@ import TrackingCore
         #expect(talk.wait(.seconds(100)).contains("van: update 2"))
     }
 
+    /// Nothing is left to be said again, or only what may not go out: the silence is not over at once for ever.
+    @Test(arguments: [nil, 500.0]) func afterARefusalForItsContentSilenceBeginsAnew(future: Double?) throws {
+        var talk = try PublisherConversation.online()
+        #expect(try talk.fix(at: 20).contains("van: update 2"))
+        let refusal = TrackingError(.refused, "implementation specific error", reasonCode: 0x83)
+        #expect(talk.tooLarge("tracking/van", refusal) == ["bad message on tracking/van"])
+        if let future { #expect(try talk.fix(at: future).contains("fix 3 notLive")) }
+        talk.now = MonotonicTime(.seconds(101))
+        for _ in 0..<10 { _ = talk.happened(.timer) }
+        let next = try #require(talk.machine.nextDeadline)
+        #expect(next > talk.now)
+    }
+
+    @Test func aFixKeptBackGoesOutAfterTheSilenceThatFollowedARefusal() throws {
+        var talk = try PublisherConversation.online()
+        _ = try talk.fix(at: 20)
+        _ = talk.tooLarge("tracking/van", TrackingError(.refused, "no", reasonCode: 0x99))
+        #expect(try talk.fix(at: 25).contains("fix 3 tooSoon"))
+        #expect(talk.wait(.seconds(100)).contains("van: update 3"))
+    }
+
     @Test func lowBatteryIsToldOncePerCrossing() throws {
         let van = try PublisherConversation.van {
             $0.constraints = try? ResolutionConstraints(
