@@ -104,7 +104,7 @@ extension PublisherStateMachine {
             actions += self.closeRecords(of: id, isOrderly: true, at: moment)
             for timer: Timer in [.silence(id), .announce(id)] { self.timers.remove(timer) }
             guard self.assets[id]?.failure == nil, self.assets[id]?.since != nil else { continue }
-            if self.session.isAnnounced { actions += self.clear(id) } else { self.unclear.insert(id) }
+            actions += self.clear(id)
             self.assets[id]?.connectionLost()
             self.assets[id]?.since = nil
         }
@@ -189,7 +189,7 @@ extension PublisherStateMachine.Purpose {
     fileprivate var isOfTrackable: Bool {
         switch self {
         case .update, .raw, .history, .presence, .resolution: true
-        case .all, .settle, .adding, .entering, .commands, .other: false
+        case .all, .settle, .adding, .entering, .commands, .clearing, .other: false
         }
     }
 }

@@ -143,7 +143,7 @@ extension PublisherStateMachine {
             .takenOver, "another publisher, '\(other.client)', carries '\(id)' since later; remove it there or here")
         let detail: [String: TrackingEvent.DetailValue] = ["client": .text(other.client.rawValue)]
         var actions = self.tell(.collision, detail, of: id, at: moment)
-        actions.append(self.publish(.publisher(id, self.session.client), []))
+        actions += self.clear(.publisher(id, self.session.client))
         self.assets[id]?.failure = error
         self.timers.remove(.silence(id))
         if self.configuration.onCollision == .clear { actions += self.clearRecords(of: id, at: moment) }

@@ -49,6 +49,7 @@ import TrackingCore
     @Test func offLastsThroughReconnects() throws {
         var talk = try PublisherConversation.online()
         _ = self.switched(&talk, isOn: false)
+        _ = talk.acked()
         _ = talk.lose()
         _ = talk.connect(1)
         #expect(talk.granted().filter { $0.contains(": ") } == [])

@@ -313,6 +313,52 @@ import TrackingCore
             ])
     }
 
+    /// A connection that is lost may have taken what was said last with it: it is said again until the broker has it.
+    @Test(arguments: ["removal", "collision", "off"])
+    func whatWasNotKnownToBeClearedIsClearedAgain(what: String) throws {
+        var talk = try PublisherConversation.online()
+        var cleared = ["van/publisher/d1: cleared", "van/resolution: cleared"]
+        switch what {
+        case "removal":
+            _ = talk.happened(.remove(try TrackableID("van")))
+        case "collision":
+            // The resolution in force is the other's.
+            _ = talk.publisher("d2", "other", since: 2000)
+            cleared = ["van/publisher/d1: cleared"]
+        default:
+            var configuration = talk.machine.configuration
+            configuration.isOn = false
+            _ = talk.happened(.configure(configuration))
+        }
+        for connection in 1...2 {
+            _ = talk.lose()
+            _ = talk.connect(connection)
+            #expect(talk.granted().filter { $0.hasSuffix("cleared") } == cleared)
+        }
+        _ = talk.acked()
+        _ = talk.lose()
+        _ = talk.connect(3)
+        #expect(talk.granted().filter { $0.hasSuffix("cleared") } == [])
+    }
+
+    @Test func whatIsCarriedAgainIsNotCleared() throws {
+        var talk = try PublisherConversation.online()
+        _ = talk.happened(.remove(try TrackableID("van")))
+        _ = talk.lose()
+        _ = talk.happened(.add(try PublisherConversation.van()))
+        _ = talk.connect(1)
+        let said = talk.granted()
+        #expect(said.contains { $0.hasPrefix("van/publisher/d1: present") })
+        #expect(!said.contains { $0.hasSuffix("cleared") })
+        _ = talk.lose()
+        // Not heard of since: what it said on the connection before still stands.
+        _ = talk.happened(.remove(try TrackableID("van")))
+        _ = talk.happened(.add(try PublisherConversation.van()))
+        _ = talk.happened(.remove(try TrackableID("van")))
+        _ = talk.connect(2)
+        #expect(talk.granted().contains("van/publisher/d1: cleared"))
+    }
+
     @Test func aWordAboutARemovedTrackableIsForgotten() throws {
         var talk = try PublisherConversation.online()
         _ = talk.happened(.remove(try TrackableID("van")))
