@@ -78,6 +78,7 @@ extension PublisherStateMachine {
     ) -> [Action] {
         let new = self.configuration
         if new.trips != old.trips { self.assets[id]?.trip.configure(new.trips) }
+        if new.deferral != old.deferral { self.assets[id]?.deferralMayHaveChanged(new) }
         var actions: [Action] = []
         if new.lowBattery != old.lowBattery {
             self.assets[id]?.lowBatteryMayHaveChanged(default: new.lowBattery)
