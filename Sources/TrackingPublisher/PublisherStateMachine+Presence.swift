@@ -58,7 +58,10 @@ extension PublisherStateMachine {
     ) -> [Action] {
         let id = member.trackable
         guard self.assets[id] != nil else { return [] }
-        guard member.presence.kind == .subscriber else { return self.compareOwners(member, change, at: moment) }
+        guard member.presence.kind == .subscriber else {
+            if case .left = change { return [] }
+            return self.compareOwners(member, at: moment)
+        }
         let subscriber = SubscriberID(client: member.client, session: member.presence.session)
         switch change {
         case .arrived:
@@ -131,11 +134,8 @@ extension PublisherStateMachine {
     }
 
     /// The publisher with the latest `since` owns the trackable; a tie goes to the greater session id.
-    private mutating func compareOwners(
-        _ other: Member, _ change: PresenceStateMachine.Change, at moment: Moment
-    ) -> [Action] {
+    mutating func compareOwners(_ other: Member, at moment: Moment) -> [Action] {
         let id = other.trackable
-        if case .left = change { return [] }
         guard let since = self.assets[id]?.since, self.assets[id]?.failure == nil else { return [] }
         let theirs = (other.presence.since, other.presence.session)
         guard theirs > (since, self.session.session) else { return [] }

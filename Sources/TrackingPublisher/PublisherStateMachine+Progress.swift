@@ -7,17 +7,24 @@ extension PublisherStateMachine {
         guard let asset = self.assets[id], asset.failure == nil, asset.refusal == nil, self.configuration.isOn else {
             return []
         }
-        let since = asset.since ?? self.since(for: id, at: moment)
-        self.assets[id]?.since = since
+        if asset.since == nil {
+            let since = self.since(for: id, at: moment)
+            self.assets[id]?.since = since
+            // Nobody who is there is later; with one that says the latest time there is it may be a tie.
+            let overtaken = self.presence.owner(of: id).map { self.compareOwners($0, at: moment) } ?? []
+            guard overtaken.isEmpty else { return overtaken }
+        }
         // After an outage the newest position goes at once.
         self.isReleaseDue = true
         return self.announce(id, at: moment)
     }
 
-    /// The greater of the own clock and a little after the latest publisher that stands.
+    /// The greater of the own clock and a little after the latest publisher that stands; where none is later on the wire, a tie
+    /// decides.
     private func since(for id: TrackableID, at moment: Moment) -> UnixTime {
         let latest = self.presence.standingPublishers(on: id).map(\.since).max()
-        return max(moment.wall, latest.map { UnixTime($0.seconds + 0.001) } ?? moment.wall)
+        let after = latest.map { UnixTime($0.seconds + 0.001) } ?? moment.wall
+        return min(max(moment.wall, after), WireLimits.latestTime)
     }
 
     /// Presence, the resolution in force and the last update.

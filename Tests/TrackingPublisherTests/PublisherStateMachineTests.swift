@@ -171,6 +171,19 @@ import TrackingCore
         #expect(talk.granted().contains("van/publisher/d1: present mine/1 since 5000.001"))
     }
 
+    /// Whoever says the latest time there is makes nobody write what cannot be read: the greater session owns it.
+    @Test(arguments: [("a", "van is ONLINE"), ("z", "van is FAILED (takenOver)")])
+    func noLaterTimeThanTheLatestIsSaid(other: String, state: String) throws {
+        var talk = try PublisherConversation([try PublisherConversation.van()])
+        _ = try talk.fix(at: 0)
+        _ = talk.connect(0)
+        _ = talk.publisher("d2", other, since: 1e11, retained: true)
+        _ = talk.hear("tracking/_clients/d2", #"{"status":"online","session":"\#(other)","connection":0,"lease":90}"#)
+        let said = talk.granted()
+        #expect(said.contains("van/publisher/d1: present mine/0 since 100000000000.0") == (other == "a"))
+        #expect((said + talk.acked() + talk.echoed()).contains(state))
+    }
+
     @Test func aLaterPublisherOwnsIt() throws {
         var talk = try PublisherConversation.online()
         let said = talk.publisher("d2", "other", since: 1001)
