@@ -65,7 +65,7 @@ extension PublisherStateMachine {
         self.crowded.remove(id)
         for timer: Timer in [.silence(id), .announce(id), .retry(id), .asset(id)] { self.timers.remove(timer) }
         var actions = self.apply(self.presence.forget(id), at: moment)
-        if self.session.isAnnounced {
+        if self.session.isConnected {
             let commands: [TopicFilter] = self.configuration.takesCommands ? [.topic(.command(id))] : []
             let paths = (self.filters(id) + commands).map { self.configuration.topicRoot.path($0) }
             actions.append(.send([.unsubscribe(paths)]))

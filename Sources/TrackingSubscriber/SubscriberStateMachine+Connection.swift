@@ -152,7 +152,7 @@ extension SubscriberStateMachine {
         self.unheard.remove(id)
         for filter in self.filters(id) { self.refused[filter] = nil }
         var actions = self.apply(self.presence.forget(id), at: nil)
-        if self.session.isAnnounced, !self.configuration.watchesAll {
+        if self.session.isConnected, !self.configuration.watchesAll {
             actions.append(.send([.unsubscribe(self.filters(id).map { self.configuration.topicRoot.path($0) })]))
         }
         return asset.since == nil ? actions : actions + self.goodbye(id)

@@ -315,6 +315,16 @@ import TrackingCore
         #expect(said.contains("van/resolution: cleared"))
     }
 
+    @Test func whatIsRemovedBeforeTheAnswerIsNotListenedToEither() throws {
+        var talk = try PublisherConversation([try PublisherConversation.van()])
+        _ = talk.connect(0)
+        #expect(
+            talk.happened(.remove(try TrackableID("van"))) == [
+                "unsubscribe van/publisher/+ van/subscriber/+ van/request/+", "removed van",
+            ])
+        #expect(talk.granted() == ["_clients/d1: online mine/0"])
+    }
+
     @Test func whatWasRemovedDuringAnOutageIsClearedAfterIt() throws {
         var talk = try PublisherConversation.online()
         _ = talk.lose()

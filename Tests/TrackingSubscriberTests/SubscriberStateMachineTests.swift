@@ -192,6 +192,17 @@ import TrackingCore
         #expect(said.suffix(2) == ["van/request/w1: cleared", "van/subscriber/w1: cleared"])
     }
 
+    @Test func whatIsGivenUpBeforeTheAnswerIsNotHeardEither() throws {
+        var talk = try SubscriberConversation()
+        _ = talk.happened(.watch(try TrackableID("van"), nil))
+        _ = talk.connect(0)
+        #expect(
+            talk.happened(.unwatch(try TrackableID("van"))) == [
+                "unsubscribe van/publisher/+ van/resolution van van/trip van/event"
+            ])
+        #expect(talk.granted() == ["_clients/w1: online mine/0"])
+    }
+
     @Test func whatWasGivenUpDuringAnOutageIsClearedAfterIt() throws {
         var talk = try SubscriberConversation.online()
         _ = talk.lose()
