@@ -39,6 +39,7 @@ extension PublisherStateMachine {
         self.session.disconnected()
         self.presence.disconnected()
         self.outstanding = [:]
+        self.forgetLesserRefusals()
         self.isClosed = disconnection.retry == nil
         if let failure = disconnection.failure {
             self.connectionRefusal = failure.isAboutWhoWeAre ? failure : nil
@@ -72,7 +73,7 @@ extension PublisherStateMachine {
         case .entering(let id):
             return self.session.isAnnounced ? self.enter(id, at: moment) : []
         case .commands(let ids):
-            return zip(ids, refusals).compactMap { id, refusal in refusal.map { .commandsRefused(id, $0) } }
+            return zip(ids, refusals).flatMap { self.commandsAnswered(of: $0, $1, at: moment) }
         case .update, .raw, .history, .presence, .resolution, .clearing, .other:
             return []
         }
@@ -125,6 +126,7 @@ extension PublisherStateMachine {
         case .resolution(let id):
             guard let underWay = self.assets[id]?.resolutionsUnderWay else { return [] }
             self.assets[id]?.resolutionsUnderWay = max(0, underWay - 1)
+            self.answered(.resolution, of: id, isRefused: refusal != nil, at: moment)
             return self.resolutionMayHaveChanged(id)
         case .clearing(let topic):
             if self.unclear[topic] == token { self.unclear[topic] = nil }

@@ -131,6 +131,14 @@ extension PublisherStateMachine {
         return [self.subscribe(ids.map { .topic(.command($0)) }, .commands(ids))]
     }
 
+    /// The broker lets commands of this trackable be heard, or does not: that is told once a connection.
+    mutating func commandsAnswered(of id: TrackableID, _ refusal: TrackingError?, at moment: Moment) -> [Action] {
+        let isKnown = self.lesserRefusals[id]?.what.contains(.commands) == true
+        self.answered(.commands, of: id, isRefused: refusal != nil, at: moment)
+        guard let refusal, !isKnown, self.assets[id] != nil else { return [] }
+        return [.commandsRefused(id, refusal)]
+    }
+
     /// A command came: each is carried out once, and none that is too late.
     mutating func commanded(
         _ payload: ArraySlice<UInt8>?, _ properties: MessageProperties, on id: TrackableID, at moment: Moment

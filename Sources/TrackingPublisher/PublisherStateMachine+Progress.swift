@@ -174,6 +174,7 @@ extension PublisherStateMachine {
             case .silence(let id): actions += self.silenceEnded(id, at: moment)
             case .announce(let id): if self.session.isAnnounced { actions += self.announceAgain(id, at: moment) }
             case .retry(let id): actions += self.retry(id, at: moment)
+            case .lesser(let id): actions += self.tryLesser(id)
             case .asset(let id): actions += self.assetTimerFired(id, at: moment)
             case .lease(let id): actions += self.leaseEnded(id, at: moment)
             case .intake(let id, let request): actions += self.intakeExpired(request, of: id)

@@ -63,7 +63,10 @@ extension PublisherStateMachine {
         self.kept[Self.tripKey(id)] = asset.trip.encoded(at: moment)
         self.requests[id] = nil
         self.crowded.remove(id)
-        for timer: Timer in [.silence(id), .announce(id), .retry(id), .asset(id)] { self.timers.remove(timer) }
+        self.lesserRefusals[id] = nil
+        for timer: Timer in [.silence(id), .announce(id), .retry(id), .lesser(id), .asset(id)] {
+            self.timers.remove(timer)
+        }
         var actions = self.apply(self.presence.forget(id), at: moment)
         if self.session.isConnected {
             let commands: [TopicFilter] = self.configuration.takesCommands ? [.topic(.command(id))] : []

@@ -184,6 +184,8 @@ public struct PublisherStateMachine: Sendable {
         case silence(TrackableID)
         case announce(TrackableID)
         case retry(TrackableID)
+        /// What the broker refuses of this trackable, and it goes on without, is tried again.
+        case lesser(TrackableID)
         /// Something of this trackable or its log is due.
         case asset(TrackableID)
         /// Nothing came of a trackable that is fed from outside.
@@ -207,6 +209,8 @@ public struct PublisherStateMachine: Sendable {
     /// Where something of its own may stand that is to go, with the number of the message that clears it; 0 before one was sent.
     /// What the broker has not taken when a connection is lost is sent again on the next.
     var unclear: [Topic: TransportToken] = [:]
+    /// What the broker refuses, and trackables go on without.
+    var lesserRefusals: [TrackableID: LesserRefusals] = [:]
     var assets = AssetTable()
     /// What was brought from outside and not answered yet.
     var intakes: [TrackableID: IntakeQueue] = [:]

@@ -244,6 +244,25 @@ import TrackingCore
         #expect(talk.wait(.seconds(1)).contains { $0.hasPrefix("subscribe van/publisher/+") })
     }
 
+    @Test func aRefusedResolutionIsSaidAgainWithGrowingWaits() throws {
+        var talk = try PublisherConversation([try PublisherConversation.van()])
+        _ = try talk.fix(at: 0)
+        _ = talk.connect(0)
+        let topic = "tracking/van/resolution"
+        _ = talk.granted() + talk.echoed() + talk.acked(refusing: [topic])
+        // Said again as it became ONLINE.
+        #expect(talk.acked(refusing: [topic]) == [])
+        for wait in [1_000, 2_000, 4_000] {
+            #expect(!talk.wait(.milliseconds(wait - 100)).contains { $0.hasPrefix("van/resolution") })
+            let again = talk.wait(.milliseconds(100)).filter { $0.hasPrefix("van/") }
+            #expect(again == ["van/resolution: BALANCED/10000/0 ONLINE subscribers 0"])
+            #expect(talk.acked(refusing: [topic]) == [])
+        }
+        #expect(talk.wait(.seconds(8)).contains { $0.hasPrefix("van/resolution") })
+        _ = talk.acked()
+        #expect(!talk.wait(.seconds(60)).contains { $0.hasPrefix("van/resolution") })
+    }
+
     @Test func aRefusalIsTriedAgainAfterAnOutageThatOutlastedItsWait() throws {
         var talk = try PublisherConversation.online()
         _ = try talk.fix(at: 20)
