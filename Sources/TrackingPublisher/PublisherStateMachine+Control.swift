@@ -78,6 +78,7 @@ extension PublisherStateMachine {
     ) -> [Action] {
         let new = self.configuration
         if new.trips != old.trips { self.assets[id]?.trip.configure(new.trips) }
+        if new.deferral != old.deferral { self.assets[id]?.deferralMayHaveChanged(new) }
         var actions: [Action] = []
         if new.lowBattery != old.lowBattery {
             self.assets[id]?.lowBatteryMayHaveChanged(default: new.lowBattery)
@@ -104,7 +105,7 @@ extension PublisherStateMachine {
             actions += self.closeRecords(of: id, isOrderly: true, at: moment)
             for timer: Timer in [.silence(id), .announce(id)] { self.timers.remove(timer) }
             guard self.assets[id]?.failure == nil, self.assets[id]?.since != nil else { continue }
-            if self.session.isAnnounced { actions += self.clear(id) } else { self.unclear.insert(id) }
+            actions += self.clear(id)
             self.assets[id]?.connectionLost()
             self.assets[id]?.since = nil
         }
@@ -128,6 +129,14 @@ extension PublisherStateMachine {
     mutating func listenForCommands(on ids: [TrackableID]) -> [Action] {
         guard self.configuration.takesCommands, !ids.isEmpty else { return [] }
         return [self.subscribe(ids.map { .topic(.command($0)) }, .commands(ids))]
+    }
+
+    /// The broker lets commands of this trackable be heard, or does not: that is told once a connection.
+    mutating func commandsAnswered(of id: TrackableID, _ refusal: TrackingError?, at moment: Moment) -> [Action] {
+        let isKnown = self.lesserRefusals[id]?.what.contains(.commands) == true
+        self.answered(.commands, of: id, isRefused: refusal != nil, at: moment)
+        guard let refusal, !isKnown, self.assets[id] != nil else { return [] }
+        return [.commandsRefused(id, refusal)]
     }
 
     /// A command came: each is carried out once, and none that is too late.
@@ -185,7 +194,7 @@ extension PublisherStateMachine.Purpose {
     var published: TrackableID? {
         switch self {
         case .update(let id), .raw(let id), .history(let id), .presence(let id), .resolution(let id): id
-        case .all, .settle, .adding, .entering, .commands, .other: nil
+        case .all, .settle, .adding, .entering, .commands, .clearing, .other: nil
         }
     }
 }

@@ -187,6 +187,8 @@ public struct PublisherStateMachine: Sendable {
         case history(TrackableID)
         case presence(TrackableID)
         case resolution(TrackableID)
+        /// What stood there is to go.
+        case clearing(Topic)
         /// The command topics of these trackables, in this order.
         case commands([TrackableID])
         case other
@@ -196,6 +198,8 @@ public struct PublisherStateMachine: Sendable {
         case silence(TrackableID)
         case announce(TrackableID)
         case retry(TrackableID)
+        /// What the broker refuses of this trackable, and it goes on without, is tried again.
+        case lesser(TrackableID)
         /// Something of this trackable or its log is due.
         case asset(TrackableID)
         /// Nothing came of a trackable that is fed from outside.
@@ -216,8 +220,11 @@ public struct PublisherStateMachine: Sendable {
     var requests: [TrackableID: [ClientID: [SessionID: Resolution]]] = [:]
     /// Where there is no room for more requests: nobody is looked through again until somebody leaves.
     var crowded: Set<TrackableID> = []
-    /// Removed while nothing could be said: their presence and resolution are cleared on the next connection.
-    var unclear: Set<TrackableID> = []
+    /// Where something of its own may stand that is to go, with the number of the message that clears it; 0 before one was sent.
+    /// What the broker has not taken when a connection is lost is sent again on the next.
+    var unclear: [Topic: TransportToken] = [:]
+    /// What the broker refuses, and trackables go on without.
+    var lesserRefusals: [TrackableID: LesserRefusals] = [:]
     var assets = AssetTable()
     /// What was brought from outside and not answered yet.
     var intakes: [TrackableID: IntakeQueue] = [:]

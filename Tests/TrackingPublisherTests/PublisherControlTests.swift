@@ -49,6 +49,7 @@ import TrackingCore
     @Test func offLastsThroughReconnects() throws {
         var talk = try PublisherConversation.online()
         _ = self.switched(&talk, isOn: false)
+        _ = talk.acked()
         _ = talk.lose()
         _ = talk.connect(1)
         #expect(talk.granted().filter { $0.contains(": ") } == [])
@@ -218,6 +219,23 @@ import TrackingCore
         var talk = try PublisherConversation([PublisherConversation.van()])
         #expect(talk.connect(0).filter { $0.contains("command") } == [])
         #expect(talk.hear("tracking/van/command", self.start) == [])
+    }
+
+    @Test func refusedCommandsAreAskedForAgainWithGrowingWaits() throws {
+        var talk = try self.commanding()
+        _ = talk.lose()
+        _ = talk.connect(1)
+        let refused = talk.granted(refusing: TrackingError(.notAuthorized, "no"), only: "tracking/van/command")
+        #expect(refused.filter { $0.hasPrefix("no commands") } == ["no commands of van (notAuthorized)"])
+        #expect((talk.echoed() + talk.acked()).contains("van is ONLINE"))
+        for wait in [1_000, 2_000, 4_000] {
+            #expect(!talk.wait(.milliseconds(wait - 100)).contains { $0.hasPrefix("subscribe") })
+            #expect(talk.wait(.milliseconds(100)).filter { $0.hasPrefix("subscribe") } == ["subscribe van/command"])
+            #expect(talk.granted(refusing: TrackingError(.notAuthorized, "no")) == [], "told once")
+        }
+        #expect(talk.wait(.seconds(8)).contains("subscribe van/command"))
+        #expect(talk.granted() == [])
+        #expect(!talk.wait(.seconds(1_000)).contains("subscribe van/command"))
     }
 
     @Test func aCommandIsCarriedOutOnceAndRememberedInTheLog() throws {

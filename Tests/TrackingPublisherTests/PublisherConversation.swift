@@ -11,7 +11,7 @@ struct PublisherConversation {
     var now = MonotonicTime(.zero)
     /// How far the wall clock was set since the start.
     var clockStep = Duration.zero
-    private var subscriptions: [(token: TransportToken, count: Int)] = []
+    private var subscriptions: [(token: TransportToken, filters: [String])] = []
     private var publishes: [(token: TransportToken, message: OutgoingMessage)] = []
     /// What is in the log; everything asked of it is done at once.
     private(set) var log: [StreamID: [UInt64: SpoolRecord]] = [:]
@@ -162,13 +162,13 @@ struct PublisherConversation {
         return self.happened(.transport(.disconnected(Disconnection(reason: reason, retry: retry, lasted: nil))))
     }
 
-    /// The broker grants what was subscribed to so far and what is subscribed to thereupon, or refuses all of it.
-    mutating func granted(refusing refusal: TrackingError? = nil) -> [String] {
+    /// The broker grants what was subscribed to so far and what is subscribed to thereupon, or refuses all of it or one filter.
+    mutating func granted(refusing refusal: TrackingError? = nil, only filter: String? = nil) -> [String] {
         var answers: [String] = []
         while !self.subscriptions.isEmpty {
             let next = self.subscriptions.removeFirst()
-            answers += self.happened(
-                .transport(.subscribed(next.token, refusals: Array(repeating: refusal, count: next.count))))
+            let refusals = next.filters.map { filter == nil || $0 == filter ? refusal : nil }
+            answers += self.happened(.transport(.subscribed(next.token, refusals: refusals)))
         }
         return answers
     }
@@ -304,7 +304,7 @@ struct PublisherConversation {
     private mutating func text(_ command: TransportCommand) -> String {
         switch command {
         case .subscribe(let filters, let token):
-            self.subscriptions.append((token, filters.count))
+            self.subscriptions.append((token, filters))
             return "subscribe \(filters.map { Self.short($0) }.joined(separator: " "))"
         case .unsubscribe(let filters): return "unsubscribe \(filters.map { Self.short($0) }.joined(separator: " "))"
         case .tryNow: return "try now"
