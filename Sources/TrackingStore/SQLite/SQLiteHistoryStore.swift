@@ -10,6 +10,7 @@ public final class SQLiteHistoryStore: HistoryStore {
     /// Where the file is.
     public let path: String
     let pool: DatabasePool
+    private let files: OpenFiles
     private let ledger = Mutex(Ledger())
 
     /// What the store knows of its tables without looking, and the state of the file that it goes with.
@@ -27,18 +28,19 @@ public final class SQLiteHistoryStore: HistoryStore {
     /// - Throws: `storeUnusable` when the file is something else, or of a newer version; `storeFailed` when it cannot be opened.
     public init(path: String) throws(TrackingError) {
         self.path = path
-        self.pool = try Self.explained(path) {
+        (self.pool, self.files) = try Self.explained(path) {
             // Positions are their owner's business: SQLite gives its other files the rights of this one.
             Glibc.close(Glibc.open(path, O_CREAT | O_CLOEXEC, 0o600))
             let pool = try DatabasePool(path: path, configuration: Self.configuration)
-            try pool.writeWithoutTransaction { db in
+            let files = try pool.writeWithoutTransaction { db in
                 // An acknowledgement is a promise: a commit outlives a power cut. A pool sets NORMAL as it is opened.
                 try db.execute(sql: "PRAGMA synchronous = FULL")
                 try SQLiteHistorySchema.prepare(db, path: path)
                 // The last pages of some thousand trackables.
                 try db.execute(sql: "PRAGMA cache_size = -32000")
+                return try OpenFiles(db)
             }
-            return pool
+            return (pool, files)
         }
     }
 
@@ -116,12 +118,12 @@ extension SQLiteHistoryStore {
     ) async throws(TrackingError) -> Value {
         try await self.explained {
             try await self.pool.writeWithoutTransaction { db in
-                try self.ledger.withLock { try Self.transaction(db, &$0, body) }
+                try self.ledger.withLock { try self.transaction(db, &$0, body) }
             }
         }
     }
 
-    private static func transaction<Value>(
+    private func transaction<Value>(
         _ db: Database, _ ledger: inout Ledger, _ body: (Database, inout RecordingLedger) throws -> Value
     ) throws -> Value {
         do {
@@ -132,6 +134,7 @@ extension SQLiteHistoryStore {
                 ledger = Ledger(dataVersion: version)
             }
             let value = try body(db, &ledger.value)
+            try self.files.check()
             try db.commit()
             return value
         } catch {
