@@ -189,9 +189,9 @@ private struct PostgresErasing {
         do throws(TrackingError) {
             try self.connection.runAll("CHECKPOINT")
         } catch {
-            report.remains.append("files of the server until its next checkpoint")
+            report.elsewhere.append("files of the server until its next checkpoint")
         }
-        report.remains.append("the server's write-ahead log until it is recycled, its archive, replicas and backups")
+        report.elsewhere.append("the server's write-ahead log until it is recycled, its archive, replicas and backups")
         return report
     }
 }
