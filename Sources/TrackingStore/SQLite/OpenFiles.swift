@@ -11,7 +11,7 @@ struct OpenFiles {
 
         init?(_ path: String) {
             var status = stat()
-            guard Glibc.stat(path, &status) == 0 else { return nil }
+            guard stat(path, &status) == 0 else { return nil }
             (self.device, self.inode) = (status.st_dev, status.st_ino)
         }
     }
