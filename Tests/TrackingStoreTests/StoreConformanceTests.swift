@@ -219,8 +219,38 @@ struct StoreConformanceTests {
                     #expect(report.acknowledgements[van]?.streams == [one: 3])
                 }
                 #expect(try await store.trips(of: van, during: .all, after: nil, limit: 10) == [ended])
-                #expect(try await store.events(of: van, during: .all, limit: 10) == [event])
-                #expect(try await store.events(of: van, during: TimeSpan(to: now), limit: 10) == [])
+                #expect(try await store.events(of: van, during: .all, after: nil, limit: 10) == [event])
+                #expect(try await store.events(of: van, during: TimeSpan(to: now), after: nil, limit: 10) == [])
+            }
+        }
+    }
+
+    /// A page may end between those of one time.
+    @Test(arguments: StoreSubject.allCases) func manyTripsAndEventsOfOneTimeAreAllRead(subject: StoreSubject) async throws {
+        try await subject.run { test in
+            let van = try trackable("van")
+            try await test.use { store in
+                var recording = Recording(of: van, at: now)
+                for (name, seqs) in [("two", UInt64(1)...600), ("one", 1...601)] {
+                    for seq in seqs {
+                        let at = UnixTime(now.seconds + (seq < 100 ? 0 : 1))
+                        let trip = Trip(id: "\(name)-\(seq)", mode: "car", start: at, stream: try stream(name), seq: seq)
+                        recording.trips.append(RecordedDocument(trip, json: MessageCodec.encode(trip)))
+                        // The same id twice at one time is two events.
+                        let event = TrackingEvent(
+                            id: "e", stream: try stream(name), seq: 1000 + seq, time: at, kind: .lowBattery, detail: [:])
+                        recording.events.append(RecordedDocument(event, json: MessageCodec.encode(event)))
+                    }
+                }
+                var batch = RecordingBatch()
+                batch.recordings = [recording]
+                #expect(try await store.store(batch).stored == 2402)
+                let trips = try await store.allTrips(of: van, during: .all)
+                #expect(trips.count == 1201 && Set(trips.map(\.id)).count == 1201)
+                let events = try await store.allEvents(of: van, during: .all)
+                #expect(events.count == 1201)
+                let names = events.map { "\($0.stream.rawValue) \($0.seq)" }
+                #expect(Set(names).count == 1201 && names[98...99] == ["one 1099", "two 1001"])
             }
         }
     }
