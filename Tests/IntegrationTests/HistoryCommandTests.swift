@@ -483,6 +483,30 @@ import TrackingStore
         }
         #expect(places == [5, 10, 15])
     }
+
+    /// Many of one time, and not one point.
+    @Test func eventsWithoutAPointAreReplayed() async throws {
+        let broker = try await MosquittoProcess.start()
+        let shelf = try Shelf()
+        let one = try #require(StreamID("one"))
+        try await shelf.store([]) { recording in
+            recording.events = (1...20).map { (seq: UInt64) in
+                let event = TrackingEvent(
+                    id: "e", stream: one, seq: seq, time: UnixTime(1_790_000_000), kind: .lowBattery, detail: [:])
+                return RecordedDocument(event, json: MessageCodec.encode(event))
+            }
+        }
+        let watch = try Programs.start(
+            "godwit", ["watch", "copy", "--broker", broker.url, "--format", "json", "--skipped"])
+        try await watch.wait { $0.contains("\"status\":\"ABSENT\"") }
+        let replay = try await shelf.run(["replay", "van", "--as", "copy", "--speed", "max", "--broker", broker.url])
+        #expect(replay.code == 0, "\(replay.errors)")
+        try await watch.wait { $0.components(separatedBy: "LOW_BATTERY").count > 20 }
+        watch.terminate()
+        _ = try await watch.result(within: .seconds(20))
+        let history = try await shelf.run(["history", "van"])
+        #expect(history.code == 0 && history.output.isEmpty)
+    }
 }
 
 // MARK: - First what was recorded, then live
