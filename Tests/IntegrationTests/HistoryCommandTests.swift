@@ -275,6 +275,17 @@ import TrackingStore
         #expect(whole.code == 0 && whole.output.contains(#""complete":true"#), "\(whole.output)")
     }
 
+    /// A device names its stream as it likes.
+    @Test func theNameOfAStreamForgesNoLine() async throws {
+        let shelf = try Shelf()
+        var point = try Self.points(1...1)[0]
+        point.stream = StreamID("e\u{1B}]0;pwn\u{7}\u{1B}[2J\r\nstream forged: ok")
+        try await shelf.store([point])
+        let result = try await shelf.run(["verify", "van"])
+        #expect(result.code == 0 && result.lines.count == 4, "\(result.output)")
+        #expect(!result.output.contains { $0 == "\u{1B}" || $0 == "\u{7}" || $0 == "\r" || $0 == "\r\n" })
+    }
+
     // MARK: - Keeping and forgetting
 
     @Test func aBackupIsMadeWhileRecordingAndIsAHistory() async throws {
