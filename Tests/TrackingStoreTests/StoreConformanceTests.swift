@@ -19,6 +19,27 @@ struct StoreConformanceTests {
         }
     }
 
+    @Test(arguments: StoreSubject.allCases) func noZeroHasASign(subject: StoreSubject) async throws {
+        try await subject.run { test in
+            var zero = try fullPoint(1)
+            zero.coordinate = try #require(Coordinate(latitude: -0.0, longitude: -0.0))
+            (zero.altitude, zero.bearing, zero.speed, zero.batteryLevel) = (-0.0, -0.0, -0.0, -0.0)
+            (zero.accuracyHorizontal, zero.accuracyVertical) = (-0.0, -0.0)
+            (zero.accuracyBearing, zero.accuracySpeed) = (-0.0, -0.0)
+            try await test.use { store in
+                _ = try await store.store(batch([zero]))
+                let read = try #require(try await store.allPoints().first).location
+                #expect(read == zero)
+                let numbers = [
+                    read.coordinate.latitude, read.coordinate.longitude, read.altitude, read.bearing, read.speed,
+                    read.batteryLevel, read.accuracyHorizontal, read.accuracyVertical, read.accuracyBearing,
+                    read.accuracySpeed,
+                ]
+                #expect(numbers.allSatisfy { $0?.sign == .plus }, "\(numbers)")
+            }
+        }
+    }
+
     @Test(arguments: StoreSubject.allCases) func eachRecordIsStoredOnce(subject: StoreSubject) async throws {
         try await subject.run { test in
             var loose = try point(99)
