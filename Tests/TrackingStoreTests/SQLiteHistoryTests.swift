@@ -70,6 +70,19 @@ struct SQLiteHistoryTests {
         }
     }
 
+    /// A log has versions of its own.
+    @Test func aLogIsNoHistoryWhateverItsVersion() async throws {
+        try await self.withPath { path in
+            let queue = try DatabaseQueue(path: path)
+            try await queue.write {
+                try $0.execute(sql: "CREATE TABLE record (number INTEGER); PRAGMA application_id = 7; PRAGMA user_version = 99")
+            }
+            try queue.close()
+            let error = #expect(throws: TrackingError.self) { _ = try SQLiteHistoryStore(path: path) }
+            #expect(error?.message == "\(path) is a database of something else: name another file")
+        }
+    }
+
     @Test func whatAnotherProgramDidIsSeen() async throws {
         try await self.withPath { path in
             let (one, other) = (try SQLiteHistoryStore(path: path), try SQLiteHistoryStore(path: path))

@@ -15,15 +15,15 @@ enum SQLiteHistorySchema {
     static func prepare(_ db: Database, path: String) throws {
         let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         let application = try Int64.fetchOne(db, sql: "PRAGMA application_id") ?? 0
+        let isEmpty = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") == 0
+        guard isEmpty || application == Self.applicationID else {
+            throw TrackingError(.storeUnusable, "\(path) is a database of something else: name another file")
+        }
         guard version <= Self.migrations.count else {
             throw TrackingError(
                 .storeUnusable,
                 "the history \(path) has version \(version); this program knows versions up to "
                     + "\(Self.migrations.count): use a newer program")
-        }
-        let isEmpty = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") == 0
-        guard isEmpty || application == Self.applicationID else {
-            throw TrackingError(.storeUnusable, "\(path) is a database of something else: name another file")
         }
         guard version < Self.migrations.count else { return }
         try db.inTransaction(.immediate) {
