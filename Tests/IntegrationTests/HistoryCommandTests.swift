@@ -139,6 +139,12 @@ import TrackingStore
             #expect(result.code == 0 && !result.output.isEmpty, "\(command): \(result.errors)")
             #expect(result.output == (try await shelf.run(command).output), "\(command)")
         }
+        let newer = try await server.makeDatabase()
+        try await server.execute(
+            "CREATE SCHEMA godwit; CREATE TABLE godwit.schema_version AS SELECT 99::bigint AS version", in: newer)
+        let refused = try await Programs.run("godwit", ["last"], environment: ["GODWIT_STORE": newer])
+        #expect(refused.code == 66 && refused.errors.hasPrefix("Error: ") && refused.errors.contains("version 99"))
+        #expect(refused.errors.split(separator: "\n").count == 1, "\(refused.errors)")
         let backup = try await run(["backup", shelf.path("copy")])
         #expect(backup.code == 64 && backup.errors.contains("pg_dump"))
         let broker = try await MosquittoProcess.start()

@@ -19,7 +19,8 @@ enum PostgresHistorySchema {
         do throws(TrackingError) {
             try self.migrate(connection)
         } catch {
-            try? connection.runAll("ROLLBACK; SELECT pg_advisory_unlock(\(self.lock))")
+            if connection.isInTransaction { try? connection.runAll("ROLLBACK") }
+            try? connection.runAll("SELECT pg_advisory_unlock(\(self.lock))")
             throw error
         }
         try connection.runAll("SELECT pg_advisory_unlock(\(self.lock))")
