@@ -60,6 +60,18 @@ import TrackingHistory
         #expect(try self.list([self.trip("b", 100, 3000), self.trip("a", 0, 3590)]) == ["b 25", "a 25"])
     }
 
+    /// A receiver's noise over a few seconds is no speed.
+    @Test func aTripOfAFewSecondsHasNoTopSpeed() throws {
+        for (seconds, topSpeed) in [(9.0, nil), (10.0, 5.0)] {
+            var listing = try TripListing(recorded: [self.trip("one", 0, seconds)])
+            for (time, metres) in [(0.0, 0.0), (1.0, 30.0), (seconds, 50.0)] {
+                _ = listing.append(Points.at(Self.start + time, 52 + metres / 111_195, -8.66))
+            }
+            guard case .recorded(_, let found)? = listing.finish().first else { throw TrackingError(.invalidPayload, "") }
+            #expect(found.map { $0.rounded() } == topSpeed)
+        }
+    }
+
     @Test func aTripWithoutPointsIsListed() throws {
         var listing = try TripListing(recorded: [self.trip("one", 0, 10)])
         #expect(listing.finish() == [.recorded(try self.trip("one", 0, 10), topSpeed: nil)])
