@@ -62,6 +62,12 @@ import TrackingStore
         // Where points are missing, a track is interrupted.
         let gpx = try await shelf.run(["history", "van", "--format", "gpx"])
         #expect(gpx.output.components(separatedBy: "<trkseg>").count == 3)
+        for (format, piece) in [("gpx", "<trkseg>"), ("kml", "<Placemark>"), ("mfjson", "MovingPoint")] {
+            for most in ["20", "100000"] {
+                let thinned = try await shelf.run(["history", "van", "--format", format, "--max-points", most])
+                #expect(thinned.output.components(separatedBy: piece).count == 3, "\(format) \(most)")
+            }
+        }
     }
 
     @Test func aHistoryOfSoManyPointsSaysHowFarOffTheOthersAre() async throws {
