@@ -263,6 +263,11 @@ import TrackingStore
         #expect(kinds == ["trip", "stop", "trip", "recorded", "trip"], "\(result.output)")
         #expect(result.lines[3].contains("0:13:20  8.9 km  average 40.1 km/h  top 118.8 km/h"), "\(result.lines[3])")
         #expect(result.lines[3].hasSuffix("car t-1"))
+        // Its fastest point is at 2500: whatever part of it is asked for, it is told whole.
+        for part in [["--from", "2026-09-21T14:55:10Z"], ["--to", "2026-09-21T14:53:20Z"]] {
+            let cut = try await shelf.run(["trips", "van"] + part).lines.filter { $0.contains("recorded") }
+            #expect(cut == [result.lines[3]], "\(part) \(cut)")
+        }
         let json = try await shelf.run(["trips", "van", "--format", "json", "--stop-time", "900"])
         let objects = try json.lines.map { try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] }
         #expect(objects.map { $0?["kind"] as? String } == ["trip", "trip", "trip"], "no stop is that long")
