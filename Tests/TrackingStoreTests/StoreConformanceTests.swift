@@ -171,6 +171,24 @@ struct StoreConformanceTests {
         }
     }
 
+    @Test(arguments: StoreSubject.allCases) func ofOneTimeTheLastIsTheSameWhateverCameFirst(subject: StoreSubject)
+        async throws
+    {
+        try await subject.run { test in
+            try await test.use { store in
+                var loose = try point(7, at: now.seconds)
+                (loose.seq, loose.stream) = (nil, nil)
+                let all = try [point(9, of: "aa", at: now.seconds), point(1, of: "zz", at: now.seconds), loose]
+                for (name, order) in [("a", [0, 1, 2]), ("b", [2, 1, 0]), ("c", [1, 2, 0])] {
+                    for index in order { _ = try await store.store(batch([all[index]], of: name)) }
+                    let (id, zz) = (try trackable(name), try stream("zz"))
+                    #expect(try await store.lastPositions(of: [id]).map(\.location.stream) == [zz], "\(name)")
+                }
+                #expect(try await store.lastPositions(of: nil).map(\.location) == [all[1], all[1], all[1]])
+            }
+        }
+    }
+
     @Test(arguments: StoreSubject.allCases) func pagesHaveEveryPointOnce(subject: StoreSubject) async throws {
         try await subject.run { test in
             try await test.use { store in

@@ -123,6 +123,12 @@ enum PostgresHistorySchema {
         ORDER BY q.time DESC, q.stream DESC, q.seq DESC LIMIT 1
         """
 
+    /// The same; of several of one time the one whose stream has the last name, whatever came first.
+    static let lastByName = """
+        SELECT q.* FROM point q LEFT JOIN stream o ON o.number = q.stream WHERE q.trackable = k.number
+        AND q.time >= k.last_time AND q.clock_fault = 0 ORDER BY q.time DESC, o.id DESC NULLS LAST, q.seq DESC LIMIT 1
+        """
+
     /// Its time.
     static let lastTime = """
         (SELECT q.time FROM point q WHERE q.trackable = k.number AND q.time >= k.last_time AND q.clock_fault = 0

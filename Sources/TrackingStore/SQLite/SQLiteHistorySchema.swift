@@ -131,6 +131,14 @@ enum SQLiteHistorySchema {
         AND q.time >= k.last_time AND q.clock_fault = 0 ORDER BY q.time DESC, q.stream DESC, q.seq DESC LIMIT 1)
         """
 
+    /// Whether point `p` is the newest of trackable `k` whose clock was right; of several of one time the one whose stream has the
+    /// last name, whatever came first.
+    static let isLastByName = """
+        (p.time, p.stream, p.seq) = (SELECT q.time, q.stream, q.seq FROM point q LEFT JOIN stream o ON o.number = q.stream \
+        WHERE q.trackable = k.number AND q.time >= k.last_time AND q.clock_fault = 0 \
+        ORDER BY q.time DESC, o.id DESC, q.seq DESC LIMIT 1)
+        """
+
     /// The time of the newest point of trackable `k` whose clock was right.
     static let lastTime = """
         (SELECT max(q.time) FROM point q WHERE q.trackable = k.number AND q.time >= k.last_time AND q.clock_fault = 0)
