@@ -440,6 +440,33 @@ import TrackingStore
         }
     }
 
+    /// A backup on a disk of that kind, a history of somebody else.
+    @Test(.enabled(if: SmallDisk.isAllowed, "mounts a small file system: run it as root"))
+    func aHistoryThatCannotBeWrittenIsRead() async throws {
+        let shelf = try Shelf()
+        try await shelf.store(Self.points(1...10))
+        try await SmallDisk.use(of: 16 << 20) { disk in
+            let names = ["copy.sqlite", "a b%.sqlite", "old.sqlite"].map { disk.appending(path: $0).path(percentEncoded: false) }
+            #expect(try await shelf.run(["backup", names[0]]).code == 0)
+            // As it was recorded into, with its write-ahead log at rest.
+            try FileManager.default.copyItem(atPath: shelf.file, toPath: names[1])
+            try FileManager.default.copyItem(atPath: Releases.file("history", version: 1).path(), toPath: names[2])
+            try await ChildProcess.run("/bin/mount", ["-o", "remount,ro", disk.path()])
+            for name in names[..<2] {
+                let copy = Shelf(opening: name, in: shelf)
+                for command in [["trackables"], ["last"], ["history", "van"], ["trips", "van"], ["verify", "van"]] {
+                    let result = try await copy.run(command)
+                    let same = try await shelf.run(command)
+                    #expect(result.code == 0 && result.output == same.output, "\(name) \(command) \(result.errors)")
+                }
+                let written = try await copy.run(["import", "/dev/null", "--trackable", "van", "--format", "csv"])
+                #expect(written.code == 66 && written.errors.contains("readonly"), "\(written.errors)")
+            }
+            let old = try await Shelf(opening: names[2], in: shelf).run(["last"])
+            #expect(old.code == 66 && old.errors.contains("has version 1 and cannot be written"), "\(old.errors)")
+        }
+    }
+
     // MARK: - Again
 
     @Test func aReplayAtFullSpeedLeavesNothingOut() async throws {

@@ -26,6 +26,11 @@ enum SQLiteHistorySchema {
                     + "\(Self.migrations.count): use a newer program")
         }
         guard version < Self.migrations.count else { return }
+        guard !db.configuration.readonly else {
+            throw TrackingError(
+                .storeUnusable,
+                "the history \(path) has version \(version) and cannot be written: read a copy of it, which is brought up to date")
+        }
         try db.inTransaction(.immediate) {
             try db.execute(sql: "PRAGMA application_id = \(Self.applicationID)")
             for (index, statements) in Self.migrations.enumerated() where index >= version {

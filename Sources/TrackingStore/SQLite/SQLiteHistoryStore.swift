@@ -24,14 +24,19 @@ public final class SQLiteHistoryStore: HistoryStore {
 
     /// Opens a history, or makes one.
     ///
-    /// - Parameter path: Where the file is; its folder exists.
+    /// - Parameters:
+    ///   - path: Where the file is; its folder exists.
+    ///   - isForReading: Whether one that cannot be written is opened all the same, to be read.
     /// - Throws: `storeUnusable` when the file is something else, or of a newer version; `storeFailed` when it cannot be opened.
-    public init(path: String) throws(TrackingError) {
+    public init(path: String, isForReading: Bool = false) throws(TrackingError) {
         self.path = path
         (self.pool, self.files) = try Self.explained(path) {
+            let isReadOnly = isForReading && !Self.isWritable(path)
             // Positions are their owner's business: SQLite gives its other files the rights of this one.
-            Glibc.close(Glibc.open(path, O_CREAT | O_CLOEXEC, 0o600))
-            let pool = try DatabasePool(path: path, configuration: Self.configuration)
+            if !isReadOnly { Glibc.close(Glibc.open(path, O_CREAT | O_CLOEXEC, 0o600)) }
+            let pool = try DatabasePool(
+                path: isReadOnly ? Self.readOnlyName(path) : path,
+                configuration: Self.configuration(isReadOnly: isReadOnly))
             let files = try pool.writeWithoutTransaction { db in
                 // An acknowledgement is a promise: a commit outlives a power cut. A pool sets NORMAL as it is opened.
                 try db.execute(sql: "PRAGMA synchronous = FULL")
@@ -44,8 +49,23 @@ public final class SQLiteHistoryStore: HistoryStore {
         }
     }
 
-    private static var configuration: Configuration {
+    /// Whether a history can be written, and the files beside it, without which SQLite does not even read it.
+    private static func isWritable(_ path: String) -> Bool {
+        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        return access(path, W_OK) == 0 && (access(folder, W_OK) == 0 || access("\(path)-shm", W_OK) == 0)
+    }
+
+    /// The name under which SQLite reads a file that it cannot write. Where no other program has it open, it is as it is: nobody is
+    /// asked for locks.
+    private static func readOnlyName(_ path: String) -> String {
+        guard access("\(path)-wal", F_OK) != 0 else { return path }
+        let encoded = path.replacing("%", with: "%25").replacing("?", with: "%3f").replacing("#", with: "%23")
+        return "file:\(encoded)?immutable=1"
+    }
+
+    private static func configuration(isReadOnly: Bool) -> Configuration {
         var configuration = Configuration()
+        configuration.readonly = isReadOnly
         configuration.busyMode = .timeout(5)
         configuration.foreignKeysEnabled = false
         configuration.maximumReaderCount = 4
