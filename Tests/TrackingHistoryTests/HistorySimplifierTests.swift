@@ -124,7 +124,10 @@ import TrackingCore
             return simplifier
         }
         let roomy = try simplifier(20, pieces: 4)
-        #expect(roomy.pieces.map { [$0.first, $0.last].map { $0?.time.seconds } } == [[0, 49], [1000, 1049], [4000, 4049], [9000, 9049]])
+        #expect(
+            roomy.pieces.map { [$0.first, $0.last].map { $0?.time.seconds } } == [
+                [0, 49], [1000, 1049], [4000, 4049], [9000, 9049],
+            ])
         #expect(roomy.bound < 0.01 && roomy.points.count == 20 && roomy.points == roomy.pieces.flatMap(\.self))
         // No room for the ends of all: the shortest are drawn over.
         let tight = try simplifier(6, pieces: 4)

@@ -222,7 +222,9 @@ import TrackingHistory
             rules.stopDuration = .seconds(seconds)
             let found = self.trips(try self.findings(points, rules))
             let travelled = found.reduce(0.0) { $0 + $1.distance.value }
-            print("limerick:", found.map { (Int($0.distance.value), Int($0.duration.inSeconds), $0.topSpeed ?? 0) }, whole)
+            print(
+                "limerick:", found.map { (Int($0.distance.value), Int($0.duration.inSeconds), $0.topSpeed ?? 0) }, whole
+            )
             #expect(found.count == trips)
             #expect(travelled <= whole && travelled > 0.8 * whole)
             #expect(found.allSatisfy { $0.topSpeed ?? 0 < 35 })

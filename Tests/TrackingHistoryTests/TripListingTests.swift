@@ -78,7 +78,9 @@ import TrackingHistory
             let read = self.points.filter { point in
                 listing.from.map { $0 <= point.time } ?? true && listing.to.map { point.time < $0 } ?? true
             }
-            #expect(Self.texts(read.flatMap { listing.append($0) } + listing.finish()) == entries, "\(String(describing: (from, to)))")
+            #expect(
+                Self.texts(read.flatMap { listing.append($0) } + listing.finish()) == entries,
+                "\(String(describing: (from, to)))")
         }
     }
 
@@ -89,7 +91,9 @@ import TrackingHistory
             for (time, metres) in [(0.0, 0.0), (1.0, 30.0), (seconds, 50.0)] {
                 _ = listing.append(Points.at(Self.start + time, 52 + metres / 111_195, -8.66))
             }
-            guard case .recorded(_, let found)? = listing.finish().first else { throw TrackingError(.invalidPayload, "") }
+            guard case .recorded(_, let found)? = listing.finish().first else {
+                throw TrackingError(.invalidPayload, "")
+            }
             #expect(found.map { $0.rounded() } == topSpeed)
         }
     }

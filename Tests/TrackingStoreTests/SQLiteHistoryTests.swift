@@ -31,7 +31,9 @@ struct SQLiteHistoryTests {
             try FileManager.default.moveItem(atPath: path + suffix, toPath: path + ".elsewhere")
             for isReplaced in [false, true] {
                 if isReplaced { try Data().write(to: URL(filePath: path + suffix)) }
-                let error = await #expect(throws: TrackingError.self) { _ = try await store.store(batch(points(4...4))) }
+                let error = await #expect(throws: TrackingError.self) {
+                    _ = try await store.store(batch(points(4...4)))
+                }
                 #expect(error?.code == .storeFailed)
                 #expect(error?.message.contains("\(path)\(suffix) was removed") == true, "\(error?.message ?? "")")
             }
@@ -75,7 +77,8 @@ struct SQLiteHistoryTests {
         try await self.withPath { path in
             let queue = try DatabaseQueue(path: path)
             try await queue.write {
-                try $0.execute(sql: "CREATE TABLE record (number INTEGER); PRAGMA application_id = 7; PRAGMA user_version = 99")
+                try $0.execute(
+                    sql: "CREATE TABLE record (number INTEGER); PRAGMA application_id = 7; PRAGMA user_version = 99")
             }
             try queue.close()
             let error = #expect(throws: TrackingError.self) { _ = try SQLiteHistoryStore(path: path) }

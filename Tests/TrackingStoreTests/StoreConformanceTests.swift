@@ -265,7 +265,9 @@ struct StoreConformanceTests {
     }
 
     /// A page may end between those of one time.
-    @Test(arguments: StoreSubject.allCases) func manyTripsAndEventsOfOneTimeAreAllRead(subject: StoreSubject) async throws {
+    @Test(arguments: StoreSubject.allCases) func manyTripsAndEventsOfOneTimeAreAllRead(subject: StoreSubject)
+        async throws
+    {
         try await subject.run { test in
             let van = try trackable("van")
             try await test.use { store in
@@ -273,11 +275,13 @@ struct StoreConformanceTests {
                 for (name, seqs) in [("two", UInt64(1)...600), ("one", 1...601)] {
                     for seq in seqs {
                         let at = UnixTime(now.seconds + (seq < 100 ? 0 : 1))
-                        let trip = Trip(id: "\(name)-\(seq)", mode: "car", start: at, stream: try stream(name), seq: seq)
+                        let trip = Trip(
+                            id: "\(name)-\(seq)", mode: "car", start: at, stream: try stream(name), seq: seq)
                         recording.trips.append(RecordedDocument(trip, json: MessageCodec.encode(trip)))
                         // The same id twice at one time is two events.
                         let event = TrackingEvent(
-                            id: "e", stream: try stream(name), seq: 1000 + seq, time: at, kind: .lowBattery, detail: [:])
+                            id: "e", stream: try stream(name), seq: 1000 + seq, time: at, kind: .lowBattery, detail: [:]
+                        )
                         recording.events.append(RecordedDocument(event, json: MessageCodec.encode(event)))
                     }
                 }

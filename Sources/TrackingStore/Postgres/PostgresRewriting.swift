@@ -11,7 +11,10 @@ struct PostgresRewriting {
 
     /// Tables, each with a row that it never has: columns, values, and what finds it again.
     private static let tables = [
-        (name: "run", columns: "trackable, first, last, south, west, north, east, count", row: "0, 0, 0, 0, 0, 1, 1, 0"),
+        (
+            name: "run", columns: "trackable, first, last, south, west, north, east, count",
+            row: "0, 0, 0, 0, 0, 1, 1, 0"
+        ),
         (name: "event", columns: "trackable, time, stream, seq, id, kind, json", row: "0, 0, 0, 0, '', '', ''"),
         (
             name: "trip", columns: "trackable, id, mode, state, start, distance, duration, stream, seq, json",

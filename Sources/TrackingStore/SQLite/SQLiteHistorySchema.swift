@@ -29,7 +29,8 @@ enum SQLiteHistorySchema {
         guard !db.configuration.readonly else {
             throw TrackingError(
                 .storeUnusable,
-                "the history \(path) has version \(version) and cannot be written: read a copy of it, which is brought up to date")
+                "the history \(path) has version \(version) and cannot be written: read a copy of it, which is brought up to date"
+            )
         }
         try db.inTransaction(.immediate) {
             try db.execute(sql: "PRAGMA application_id = \(Self.applicationID)")
