@@ -116,7 +116,8 @@ struct PostgresHistoryTests {
 
     /// The planner notes some values of each column, and keeps those of a table that is empty.
     @Test(arguments: [false, true]) func whatIsErasedIsNotInWhatThePlannerNotes(isAlone: Bool) async throws {
-        let server = try await PostgresServer.shared()
+        // What is under way in other databases of the server counts.
+        let server = try await PostgresServer.start()
         let address = try await server.makeDatabase()
         let store = try await PostgresHistoryStore(address: address)
         let marker = "very-secret-place"
@@ -159,9 +160,26 @@ struct PostgresHistoryTests {
         try await store.close()
     }
 
+    /// A backup sees what was there when it began, and a table that is written anew has it still.
+    @Test func whatABackupSeesIsNotSaidToBeErased() async throws {
+        let server = try await PostgresServer.start()
+        let address = try await server.makeDatabase()
+        let store = try await PostgresHistoryStore(address: address)
+        _ = try await store.store(batch(points(1...10)))
+        let backup = try PostgresConnection(address)
+        try backup.runAll("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
+        let report = try await store.erase(trackable("van"), before: nil, now: UnixTime(now.seconds + 5000))
+        #expect(report.points == 10 && report.remains.count == 1)
+        #expect(report.remains.first?.contains("transactions that began before are under way") == true)
+        try backup.runAll("COMMIT")
+        let again = try await store.erase(trackable("van"), before: nil, now: UnixTime(now.seconds + 5000))
+        #expect(again.remains.isEmpty, "\(again.remains)")
+        try await store.close()
+    }
+
     /// All who come later would wait behind it as well.
     @Test func eraseDoesNotWaitForWhoReads() async throws {
-        let server = try await PostgresServer.shared()
+        let server = try await PostgresServer.start()
         let address = try await server.makeDatabase()
         let store = try await PostgresHistoryStore(address: address)
         _ = try await store.store(batch(points(1...10)))

@@ -1,3 +1,4 @@
+import Glibc
 import TrackingCore
 
 /// Takes what was deleted out of the server's files: out of the tables, and out of what the planner notes of their values.
@@ -36,7 +37,10 @@ struct PostgresRewriting {
         do throws(TrackingError) {
             try self.connection.runAll("SET lock_timeout = \(Self.patience)")
             let partitions = try self.partitions()
-            try self.forgetValues(partitions)
+            let transaction = try self.forgetValues(partitions)
+            guard try self.isBehindAll(transaction) else {
+                throw TrackingError(.storeFailed, "transactions that began before are under way, a backup perhaps")
+            }
             var kept: [String] = []
             var reason: TrackingError?
             for table in Self.tables.map(\.name) + partitions.map(\.name) + ["pg_statistic"] {
@@ -56,7 +60,8 @@ struct PostgresRewriting {
                         + "erase again, as their owner, when nobody reads them, no backup either")
             }
         } catch {
-            remains.append("the server's files and what its planner notes of values (\(error.message)): erase again")
+            remains.append(
+                "the tables' files (\(error.message)): erase again when no transaction is under way that began before")
         }
         if self.connection.isInTransaction { try? self.connection.runAll("ROLLBACK") }
         try? self.connection.runAll("SET lock_timeout = DEFAULT")
@@ -76,7 +81,9 @@ struct PostgresRewriting {
 
     /// Has the server look at its tables anew: what the planner notes has some of their values. Of a table without a row it
     /// keeps what it noted before, so each has one meanwhile, which nobody else sees.
-    private func forgetValues(_ partitions: [(name: String, from: Double)]) throws(TrackingError) {
+    ///
+    /// - Returns: The number of the transaction that did it.
+    private func forgetValues(_ partitions: [(name: String, from: Double)]) throws(TrackingError) -> String {
         let columns = "trackable, time, stream, seq, clock_fault, latitude, longitude"
         let tables =
             Self.tables + partitions.map { (name: $0.name, columns: columns, row: "0, \($0.from), 0, 0, 0, 0, 0") }
@@ -91,7 +98,27 @@ struct PostgresRewriting {
         }
         try self.connection.runAll("ANALYZE point, \(Self.tables.map(\.name).joined(separator: ", "))")
         for statement in clearing { try self.connection.runAll(statement) }
+        let transaction = try self.connection.run("SELECT pg_current_xact_id()::text").text(0, 0)
         try self.connection.runAll("COMMIT")
+        return transaction
+    }
+
+    /// Waits until nobody can see what was there before a transaction: as long as somebody can, a table that is written anew
+    /// has all of that again.
+    ///
+    /// - Returns: Whether that is so.
+    private func isBehindAll(_ transaction: String) throws(TrackingError) -> Bool {
+        // One in another database counts as far as it writes.
+        let isBehind = """
+            SELECT 1::bigint WHERE pg_snapshot_xmin(pg_current_snapshot()) > '\(transaction)'::xid8 AND NOT EXISTS \
+            (SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() \
+            AND age(backend_xmin) >= age('\(transaction)'::xid8::xid))
+            """
+        for _ in 0..<(Self.patience / 50) {
+            if try self.connection.run(isBehind).count > 0 { return true }
+            usleep(50_000)
+        }
+        return false
     }
 
     /// Writes a table anew.
