@@ -70,20 +70,23 @@ public struct Gateway: Service {
         logger: Logger = Logger(label: "godwit.gateway")
     ) throws(TrackingError) {
         let figures = GatewayFigures(metrics)
-        let hub = LiveHub(subscriber) { figures.leftTrackablesAlone() }
+        let hub = LiveHub(subscriber, history: history) { figures.leftTrackablesAlone() }
         try self.init(
             configuration: configuration, history: history, live: hub.liveState, metrics: metrics, logger: logger)
         self.hub = hub
+        let gate = OutboxGate()
         self.services += [
-            subscriber, hub, self.rules(of: subscriber), RevocationWatch(hub: hub, access: self.access),
+            subscriber, hub, self.rules(of: subscriber, gate), RevocationWatch(hub: hub, access: self.access),
         ]
         if !configuration.webhooks.isEmpty {
             self.services.append(
-                WebhookDesk(configuration, database: self.database, figures: self.figures, logger: logger))
+                WebhookDesk(configuration, database: self.database, gate: gate, figures: self.figures, logger: logger))
         }
     }
 
-    private func rules<Transport: MessageTransport>(of subscriber: AssetSubscriber<Transport>) -> RuleKeeper {
+    private func rules<Transport: MessageTransport>(
+        of subscriber: AssetSubscriber<Transport>, _ gate: OutboxGate
+    ) -> RuleKeeper {
         let clock = DeviceClock()
         let figures = self.figures
         return RuleKeeper(
@@ -91,7 +94,7 @@ public struct Gateway: Service {
                 kinds: self.configuration.webhooks.isEmpty ? [] : self.configuration.webhookKinds,
                 readers: self.configuration.webhooks.map(\.reader),
                 seed: UInt64.random(in: .min ... .max), now: { clock.moment.wall }),
-            database: self.database, events: subscriber.events,
+            database: self.database, events: subscriber.events, history: self.history, gate: gate,
             publish: { (event, id) throws(TrackingError) in
                 try await subscriber.publish(event, of: id)
                 figures.toldRuleEvent()

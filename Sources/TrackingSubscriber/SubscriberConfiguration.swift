@@ -30,6 +30,10 @@ public struct SubscriberConfiguration: MemberConfiguration, Hashable {
     /// How long nothing is heard of a trackable, from the broker's grant on, until ``SubscriberEvent/unheard(_:)`` says so.
     public static let unheardAfter: Duration = .seconds(10)
 
+    /// What the broker keeps counts as heard so long after the own liveness came back, which was published behind it; and where
+    /// that does not come back, so long after the broker's last grant.
+    static let keptAfter: (Duration, unconfirmed: Duration) = (.seconds(2), .seconds(30))
+
     /// Makes a configuration with the defaults above.
     public init(client: ClientID, session: SessionID) {
         self.client = client
@@ -98,6 +102,10 @@ public enum SubscriberEvent: Hashable, Sendable {
     /// What the broker kept as the last position was cleared, as `godwit erase` does: whoever keeps positions that were told
     /// forgets them. Told once, until a newer position comes.
     case locationCleared(TrackableID)
+    /// What the broker keeps was heard, a little after each connection was made: of these trackables it keeps a position, or one
+    /// came. Of any other whose position was told it keeps none: it was cleared while this side was away, as `godwit erase`
+    /// does, or the broker lost it. Should one come all the same, it is told again.
+    case positionsKept(Set<TrackableID>)
     /// A position as the receiver told it.
     case raw(TrackableID, ReceivedUpdate)
     /// The state changed; the reason where there is one.

@@ -11,6 +11,8 @@ extension SubscriberEvent {
                     + Self.bytes(received.skipped)
             case .badMessage(let topic, let error), .publishRefused(let topic, let error):
                 topic.utf8.count + error.message.utf8.count
+            case .positionsKept(let ids):
+                ids.reduce(0) { $0 + MemoryLayout<TrackableID>.stride + $1.rawValue.utf8.count }
             case .state(_, _, let error?), .refused(_, let error): error.message.utf8.count
             case .trip(_, let trip?): trip.approximateBytes
             case .event(_, let event): event.approximateBytes

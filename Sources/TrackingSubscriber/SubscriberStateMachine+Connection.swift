@@ -23,6 +23,7 @@ extension SubscriberStateMachine {
         self.refused = [:]
         self.refusedTopics = []
         self.timers.remove(.retry)
+        self.kept = []
         let all = named + clients + own
         return [.tell(.connection(nil)), self.subscribe(own, .other)]
             // Answers come in order: with the last one it is settled.
@@ -48,6 +49,8 @@ extension SubscriberStateMachine {
         self.outstanding = [:]
         self.isClosed = disconnection.retry == nil
         self.timers.remove(.retry)
+        self.timers.remove(.kept)
+        self.kept = nil
         for id in self.assets.keys {
             self.timers.remove(.stale(id))
             self.timers.remove(.announce(id))
@@ -65,6 +68,7 @@ extension SubscriberStateMachine {
             guard self.session.settled(now: moment.now) else { return self.takenOver() }
             var actions = [self.publish(.liveness(self.session.client), MessageCodec.encode(self.session.birth))]
             actions += self.answered(filters, refusals, at: moment)
+            self.expectKept(within: SubscriberConfiguration.keptAfter.unconfirmed, at: moment)
             for id in self.assets.keys {
                 self.assets[id]?.lastSign = moment.now
                 self.assets[id]?.isStale = false

@@ -19,6 +19,7 @@ extension SubscriberStateMachine {
         let payload = message.payload.isEmpty ? nil : message.payload
         switch topic {
         case .location(let id):
+            self.notePosition(of: id, isThere: payload != nil)
             guard let payload else { return self.locationCleared(id) }
             let update = try LocationCodec.decode(payload)
             return self.show(id, at: moment) + self.moved(id, update, message.isRetained, at: moment)
@@ -115,8 +116,10 @@ extension SubscriberStateMachine {
         }
         let verdict = self.assets[id]?.order.consider(update) ?? .duplicate
         let skipped = self.assets[id]?.order.newSkipped(update) ?? []
+        let isBack = self.assets[id]?.isMissing == true
+        self.assets[id]?.isMissing = false
         var actions = self.told(id, reason: nil)
-        if verdict != .duplicate {
+        if verdict != .duplicate || isBack {
             let received = ReceivedUpdate(
                 update: update, skipped: skipped, isLate: verdict == .late, isRetained: isRetained)
             actions.append(.tell(.location(id, received)))
@@ -131,6 +134,7 @@ extension SubscriberStateMachine {
     private mutating func locationCleared(_ id: TrackableID) -> [Action] {
         guard self.assets[id]?.isLocated ?? self.configuration.watchesAll else { return [] }
         self.assets[id]?.isLocated = false
+        self.assets[id]?.isMissing = false
         return [.tell(.locationCleared(id))]
     }
 
@@ -182,7 +186,9 @@ extension SubscriberStateMachine {
             return self.apply(
                 self.presence.heard(liveness, from: client, isRetained: isRetained, now: moment.now), at: moment)
         }
-        guard self.session.heardOwn(liveness, isRetained: isRetained) else { return [] }
+        let isStray = self.session.heardOwn(liveness, isRetained: isRetained)
+        if self.session.isLivenessConfirmed { self.expectKept(within: SubscriberConfiguration.keptAfter.0, at: moment) }
+        guard isStray else { return [] }
         return [self.publish(.liveness(client), MessageCodec.encode(self.session.birth))]
     }
 
@@ -281,6 +287,8 @@ extension SubscriberStateMachine {
                 actions += self.enter(id, at: moment)
             case .retry:
                 actions += self.retry()
+            case .kept:
+                actions += self.toldKept(at: moment)
             }
         }
         return actions

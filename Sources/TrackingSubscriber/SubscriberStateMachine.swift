@@ -49,6 +49,7 @@ public struct SubscriberStateMachine: Sendable {
         case unheard(TrackableID)
         case announce(TrackableID)
         case retry
+        case kept
     }
 
     let configuration: SubscriberConfiguration
@@ -74,6 +75,8 @@ public struct SubscriberStateMachine: Sendable {
     var nextRoom: MonotonicTime?
     /// How long the last refusal was waited for; `nil` when nothing is refused.
     var lastWait: Duration?
+    /// Of whom a position came on this connection; `nil` once that was told.
+    var kept: Set<TrackableID>?
     private var lastToken: TransportToken = 0
     /// How many messages could not be read.
     public internal(set) var badMessages = 0

@@ -19,6 +19,8 @@ struct WatchedAsset: Sendable {
     var since: UnixTime?
     /// Whether a position of it was told, and not cleared since.
     var isLocated = false
+    /// Whether the broker kept no position of it, though one was told: the same one is news again.
+    var isMissing = false
     /// The version of the trip that was told last.
     var toldTrip: RecordName?
     /// The latest events that were told, the newest last.

@@ -158,7 +158,7 @@ final class DemoShow: Service {
             self.seen.withLock { $0.inForce = inForce }
             self.say("  → resolution \(WatchPrinter.describe(inForce))")
         case .location, .locationCleared, .raw, .state, .presence, .resolution, .trip, .event, .unheard, .refused,
-            .publishRefused, .badMessage, .connection:
+            .positionsKept, .publishRefused, .badMessage, .connection:
             break
         }
     }

@@ -55,7 +55,7 @@ struct LiveTable {
         case .refused(_, let error): self.connection = "refused: \(error)"
         case .connection(nil): self.connection = "connected"
         case .connection(let lost?): self.connection = lost.reason.map { "not connected: \($0)" } ?? "closed"
-        case .raw, .presence: break
+        case .raw, .presence, .positionsKept: break
         }
     }
 

@@ -96,6 +96,8 @@ struct Serve: AsyncParsableCommand {
     func run() async throws {
         Program.startLogging(Logger.Level(rawValue: self.broker.logLevel) ?? .warning)
         Self.allowConnections()
+        let lock = try self.state.lock("gateway", for: "godwit serve")
+        defer { withExtendedLifetime(lock) {} }
         let metrics = PrometheusRegistry(helps: GatewayMetrics.helps)
         MetricsSystem.bootstrap(metrics)
         let history = try await self.history()

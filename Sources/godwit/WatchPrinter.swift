@@ -80,7 +80,7 @@ struct WatchPrinter {
         case .event(let id, let event):
             let place = event.location.map { " at \(Self.place($0))" } ?? ""
             return "\(clock) \(id) event \(Self.describe(event))\(place)"
-        case .unheard, .refused, .publishRefused, .badMessage, .connection:
+        case .positionsKept, .unheard, .refused, .publishRefused, .badMessage, .connection:
             return nil
         }
     }
@@ -144,7 +144,7 @@ struct WatchPrinter {
             return Self.object("trip", id, receivedAt, message: trip.map { MessageCodec.encode($0) })
         case .event(let id, let event):
             return Self.object("event", id, receivedAt, message: MessageCodec.encode(event))
-        case .unheard, .refused, .publishRefused, .badMessage, .connection:
+        case .positionsKept, .unheard, .refused, .publishRefused, .badMessage, .connection:
             return nil
         }
     }

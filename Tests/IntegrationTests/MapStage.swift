@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 import TrackingCore
@@ -9,8 +10,9 @@ final class MapStage: Sendable {
     let broker: MosquittoProcess
     let url: String
     private let folder: URL
-    private let gateway: RunningProgram
+    private let gateway: Mutex<RunningProgram>
     private let token: String
+    private let serving: [String]
 
     init() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-map-\(UUID().uuidString)")
@@ -25,13 +27,31 @@ final class MapStage: Sendable {
         try #require(made.code == 0, "\(made.errors)")
         let port = try LoopbackPort.free()
         self.url = "http://127.0.0.1:\(port)/"
-        self.gateway = try Programs.start(
-            "godwit",
-            [
-                "serve", "--listen", "127.0.0.1:\(port)", "--state", state, "--broker", self.broker.url, "--store",
-                Self.history(in: folder),
-            ])
-        try await self.gateway.waitForLog("listening")
+        self.serving = [
+            "serve", "--listen", "127.0.0.1:\(port)", "--state", state, "--broker", self.broker.url, "--store",
+            Self.history(in: folder),
+        ]
+        let gateway = try Programs.start("godwit", self.serving)
+        self.gateway = Mutex(gateway)
+        try await gateway.waitForLog("listening")
+    }
+
+    /// Ends the gateway, does something meanwhile, and starts another one in its place.
+    func restart(meanwhile body: () async throws -> Void) async throws {
+        let former = self.gateway.withLock { $0 }
+        former.terminate()
+        _ = try await former.result(within: .seconds(60))
+        try await body()
+        let gateway = try Programs.start("godwit", self.serving)
+        self.gateway.withLock { $0 = gateway }
+        try await gateway.waitForLog("listening")
+    }
+
+    /// A command of the gateway's folder; what it says.
+    func run(_ arguments: [String]) async throws -> String {
+        let result = try await Programs.run("godwit", arguments + ["--state", self.folder.path()])
+        try #require(result.code == 0, "\(result.errors)")
+        return result.output.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
     deinit { try? FileManager.default.removeItem(at: self.folder) }
@@ -50,12 +70,12 @@ final class MapStage: Sendable {
             ])
     }
 
-    func signIn(_ browser: WebDriver) async throws {
+    func signIn(_ browser: WebDriver, with token: String? = nil) async throws {
         if try await browser.script("return location.href", as: String.self) != self.url {
             try await browser.open(self.url)
         }
         try await browser.wait(for: "the door", until: "document.querySelector('#door').open")
-        try await browser.type(self.token, into: "#token")
+        try await browser.type(token ?? self.token, into: "#token")
         try await browser.click("#sign-in button")
         try await browser.wait(for: "the page", until: "!document.querySelector('#door').open")
     }

@@ -16,8 +16,17 @@ import TrackingCore
         try await browser.wait(for: "the door", until: "document.querySelector('#door').open")
         try await stage.keep(try await browser.screenshot(), "sign-in")
         try await browser.type("gw_wrong", into: "#token")
+        let note = "document.querySelector('#door-note').textContent"
+        // A gateway that is away says nothing of the token.
+        try await browser.script(
+            "window.real = window.fetch; window.fetch = () => Promise.reject(new TypeError('away')); return true",
+            as: Bool.self
+        ).isTrue()
         try await browser.click("#sign-in button")
-        try await browser.wait(for: "that it is wrong", until: "document.querySelector('#door-note').textContent")
+        try await browser.wait(for: "that it is away", until: "\(note).includes('cannot answer')")
+        try await browser.script("window.fetch = window.real; return true", as: Bool.self).isTrue()
+        try await browser.click("#sign-in button")
+        try await browser.wait(for: "that it is wrong", until: "\(note).includes('not valid')")
         try await browser.script("document.querySelector('#token').value = ''; return true", as: Bool.self).isTrue()
         try await stage.signIn(browser)
         try await browser.wait(for: "the van in the list", until: "document.querySelector('#list .ONLINE')")
@@ -35,12 +44,37 @@ import TrackingCore
         try await browser.wait(
             for: "the resolution in force",
             until: "document.querySelector('#facts').textContent.includes('Resolutionhigh, every 1 s')")
-        try await browser.click("#follow")
+        try await browser.script(
+            "document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'F', bubbles: true })); return true",
+            as: Bool.self
+        ).isTrue()
+        try await browser.wait(
+            for: "that it is followed",
+            until: "document.querySelector('#follow').getAttribute('aria-pressed') === 'true'")
         // No condition: so that the picture that is kept shows a trail.
         try await Task.sleep(for: .seconds(3))
         try await stage.keep(try await browser.screenshot(), "live")
+        let name = "document.querySelector('#panel-name').textContent"
+        _ = try await stage.run(["trackables", "set", "van-7", "name=The van"])
+        try await browser.wait(for: "a name that is given meanwhile", until: "\(name) === 'The van'")
         #expect(try await browser.complaints().filter { !$0.contains("401") } == [])
-        withExtendedLifetime(agent) {}
+        // Who may not any more sees nothing, and another who signs in nothing but what is theirs.
+        let other = try stage.agent("bike-3")
+        try await browser.wait(
+            for: "both", until: "document.querySelectorAll('#list [role=option]').length === 2")
+        let narrow = try await stage.run(["token", "create", "--name", "narrow", "--read", "bike-3"])
+        _ = try await stage.run(["token", "revoke", "desk"])
+        try await browser.wait(for: "the door", until: "document.querySelector('#door').open")
+        let isEmpty =
+            "document.querySelectorAll('#list [role=option]').length === 0 && document.querySelector('#panel').hidden"
+        try await browser.wait(for: "that nothing is shown", until: isEmpty)
+        #expect(try await browser.script("return \(note)", as: String.self).contains("not hold"))
+        try await stage.signIn(browser, with: narrow)
+        try await browser.wait(for: "the bike alone", until: "document.querySelector('#list .ONLINE')")
+        #expect(
+            try await browser.script("return document.querySelector('#list').innerText", as: String.self)
+                .contains("van") == false)
+        withExtendedLifetime((agent, other)) {}
     }
 
     @Test func aHiddenPageAsksForNothing() async throws {
@@ -151,6 +185,11 @@ import TrackingCore
         try await publish(["-m", position(at: now + 1)])
         try await browser.wait(for: "a new beginning", until: place)
         #expect(try await browser.complaints().filter { !$0.contains("401") } == [])
+        // What is cleared while no gateway runs is told by nobody: the page begins anew with another one.
+        try await stage.restart { try await publish(["-n"]) }
+        try await browser.wait(
+            for: "that it is gone", until: "document.querySelectorAll('#list [role=option]').length === 0")
+        #expect(try await browser.script("return document.querySelector('#panel').hidden", as: Bool.self))
     }
 
     // MARK: - What was
@@ -173,6 +212,43 @@ import TrackingCore
         #expect(early != late)
         #expect(try await browser.script("return document.querySelectorAll('#trips li').length", as: Int.self) > 0)
         try await stage.keep(try await browser.screenshot(), "history")
+        // The later choice counts, whichever answer comes last.
+        let gpx = "document.querySelector('#as-gpx').href"
+        try await browser.script(
+            """
+            const real = window.real = window.fetch;
+            const late = (answer) => new Promise((done) => setTimeout(() => { window.isLate = true; done(answer); }, 1000));
+            let count = 0;
+            window.fetch = (url, options) => {
+              const asked = real(url, options);
+              return String(url).includes('/history?') && count++ === 0 ? asked.then(late) : asked;
+            };
+            document.querySelector('[data-span="604800"]').click();
+            document.querySelector('[data-span="21600"]').click();
+            return true
+            """, as: Bool.self
+        ).isTrue()
+        try await browser.wait(for: "the later choice", until: "!document.querySelector('#replay').hidden")
+        let chosen = try await browser.script("return \(gpx)", as: String.self)
+        try await browser.wait(for: "the late answer", until: "window.isLate")
+        try await Task.sleep(for: .milliseconds(200))
+        #expect(try await browser.script("return \(gpx)", as: String.self) == chosen)
+        // What could not be asked was not nothing.
+        let note = "document.querySelector('#history-note').textContent"
+        try await browser.script(
+            "window.fetch = () => Promise.resolve(new Response('{}', { status: 503 })); document.querySelector('[data-span=\"3600\"]').click(); return true",
+            as: Bool.self
+        ).isTrue()
+        try await browser.wait(for: "why there is none", until: "\(note).includes('cannot answer')")
+        try await browser.script(
+            "window.fetch = window.real; document.querySelector('[data-span=\"3600\"]').click(); return true",
+            as: Bool.self
+        ).isTrue()
+        try await browser.wait(for: "the track", until: "!document.querySelector('#replay').hidden")
+        try await browser.script(
+            "const s = document.querySelector('#scrub'); s.value = 400; s.dispatchEvent(new Event('input')); return true",
+            as: Bool.self
+        ).isTrue()
         try await browser.click("#play")
         try await browser.wait(
             for: "the replay", until: "document.querySelector('#scrubbed').textContent !== '\(early)'")
@@ -214,6 +290,23 @@ import TrackingCore
             })
             """, as: [String].self)
         #expect(drawn == ["m4 l3 m2 l1", "m3 l4 m1 l2"])
+        // A request that is not taken now is asked again; one of what nothing was heard of is not.
+        let asked = try await browser.script(
+            """
+            return import('/map/live.js').then(async ({ Live }) => {
+              const { requests } = new Live({});
+              const asked = [];
+              const answers = { a: [429, 0, 204], b: [404] };
+              requests.send = async (stream, id) => { asked.push(id); return answers[id].shift() ?? 204; };
+              requests.wait = 10;
+              requests.want(new Map([['a', 1], ['b', 2]]));
+              requests.stream = 's';
+              requests.tell();
+              await new Promise((done) => setTimeout(done, 500));
+              return asked;
+            })
+            """, as: [String].self)
+        #expect(asked == ["a", "a", "a", "b"])
     }
 
     /// What the page draws between updates is what `LocationAnimator` says.

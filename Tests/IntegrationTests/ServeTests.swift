@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 import TrackingCore
 import TrackingStore
+import TrackingTesting
 
 /// `godwit serve`, `godwit token` and `godwit share` as a user runs them.
 @Suite(.timeLimit(.minutes(10))) struct ServeTests {
@@ -183,6 +184,40 @@ import TrackingStore
         try await Self.wait { try await get("trackables/van-7/position").status == 404 }
         gateway.terminate()
         watch.terminate()
+        #expect(try await gateway.result(within: .seconds(60)).code == 0, "\(gateway.errors)")
+    }
+
+    /// Its connection is down while a trackable is erased, and so nobody tells it: what the broker still keeps does.
+    @Test func whatIsErasedWhileTheGatewayHearsNothingIsForgottenToo() async throws {
+        let stage = try await Stage()
+        let proxy = try FaultProxy(to: stage.broker.port)
+        let (gateway, port) = try await stage.serve(stage.store + ["--broker", "mqtt://127.0.0.1:\(proxy.port)"])
+        let token = try await stage.token(["--name", "desk", "--read-all"])
+        let headers = ["Authorization": "Bearer \(token)"]
+        func get(_ path: String) async throws -> LoopbackHTTP.Answer {
+            try await LoopbackHTTP.request("GET", "/api/v1/\(path)", port: port, headers: headers)
+        }
+        var point = Location(
+            coordinate: try #require(Coordinate(latitude: 52.5125, longitude: -8.5)),
+            time: UnixTime(Date().timeIntervalSince1970))
+        (point.seq, point.stream) = (1, StreamID("two"))
+        let payload = String(decoding: try LocationCodec.encode(LocationUpdate(location: point)), as: UTF8.self)
+        let stream = try await EventStream("/api/v1/live", port: port, headers: headers)
+        try await stage.publish(["-r", "-m", payload])
+        _ = try await stream.first { $0.name == "position" }
+        proxy.mode = .refuse
+        proxy.cut()
+        let erased = try await Programs.run(
+            "godwit", ["erase", "van-7", "--yes", "--broker", stage.broker.url] + stage.store)
+        #expect(erased.code == 0, "\(erased.errors)")
+        proxy.mode = .pass
+        let cleared = try await stream.first { $0.name == "position" }
+        #expect(cleared.data == #"{"trackable":"van-7"}"#)
+        #expect(try await get("trackables/van-7/position").status == 404)
+        // A second gateway on the folder is told so before it listens to anything.
+        let second = try await stage.run(["serve", "--broker", stage.broker.url, "--listen", "127.0.0.1:0"])
+        #expect(second.code != 0 && second.errors.contains("--state") && !second.errors.contains("listening"))
+        gateway.terminate()
         #expect(try await gateway.result(within: .seconds(60)).code == 0, "\(gateway.errors)")
     }
 

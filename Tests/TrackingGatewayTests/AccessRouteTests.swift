@@ -55,6 +55,22 @@ import TrackingCore
         }
     }
 
+    /// The page and its tiles are for everybody; with them a map would use up what it asks the API with.
+    @Test func thePagesFilesCountTowardsNoLimit() async throws {
+        let gateway = try TestGateway { $0.requestsPerSecond = 0.2 }
+        let token = try await gateway.token()
+        try await gateway.test { client in
+            let headers = HTTPFields.bearer(token)
+            for path in ["/", "/map/app.js", "/map/config", "/tiles/1/0/0"] {
+                for _ in 0..<5 {
+                    let answer = try await client.execute(uri: path, method: .get, headers: headers)
+                    #expect(answer.status == (path.hasPrefix("/tiles") ? .notFound : .ok))
+                }
+            }
+            #expect(try await client.execute(uri: "/session", method: .get, headers: headers).status == .ok)
+        }
+    }
+
     @Test func signsInAndOut() async throws {
         let gateway = try TestGateway()
         let token = try await gateway.token("desk", read: ["van", "bus"])

@@ -109,6 +109,25 @@ import TrackingCore
         #expect(try await !isIn(again.secret.text, self.start))
     }
 
+    /// Streams that a session let in end with it; those of another session of the same token, and of the token, go on.
+    @Test func signingOutEndsWhatTheSessionLetIn() async throws {
+        let gateway = try TestGateway()
+        let token = try await gateway.token()
+        let caller = try #require(try await gateway.access.caller(presenting: token, now: self.start))
+        let (one, two) = (
+            try await gateway.access.beginSession(caller, now: self.start),
+            try await gateway.access.beginSession(caller, now: self.start)
+        )
+        let first = try #require(try await gateway.access.caller(ofSession: one.secret.text, now: self.start))
+        let second = try #require(try await gateway.access.caller(ofSession: two.secret.text, now: self.start))
+        #expect(first != second && first.holder == caller && second.holder == caller)
+        try await gateway.access.endSession(one.secret.text)
+        #expect(try await !gateway.access.stillHolds(first, now: self.start))
+        #expect(try await gateway.access.stillHolds(second, now: self.start))
+        #expect(try await gateway.access.stillHolds(caller, now: self.start))
+        #expect(try await !gateway.access.stillHolds(second, now: self.start.advanced(by: two.time)))
+    }
+
     @Test func oldSessionsMakeRoom() async throws {
         let gateway = try TestGateway()
         let token = try await gateway.token()

@@ -170,10 +170,10 @@ import TrackingSubscriber
         #expect(updates.map(\.summary) == ["van trip 2"] && !updates[0].text.contains("coordinates"))
     }
 
-    @Test mutating func anotherLifeOfTheGatewayAndANumberOfTheFutureAreGaps() throws {
+    @Test mutating func afterAnotherLifeOfTheGatewayAStreamBeginsAnew() throws {
         _ = try self.tell(try Told.location(self.van, 1))
         for last in [self.id(1, epoch: 8, at: 900), self.id(2, at: 900)] {
-            #expect(self.state.opening(self.all, after: last).summary == "gap since 900.0: van position 1")
+            #expect(self.state.opening(self.all, after: last).summary == "anew since 900.0: van position 1")
         }
     }
 
@@ -188,6 +188,33 @@ import TrackingSubscriber
         #expect(self.state.opening(selection, after: nil).summary == "snapshot: ")
         _ = try self.tell(try Told.location(self.van, 4))
         #expect(self.state.opening(selection, after: nil).summary == "snapshot: van state 4, van position 5")
+    }
+
+    @Test mutating func whatComesIntoABoxIsToldWithWhatElseIsKnown() throws {
+        let box = LiveSelection(.box(try #require(GeoBox(south: 50, west: -10, north: 54, east: -6))), reads: .all)
+        var state = LiveHubState(epoch: 7)
+        func tell(_ event: SubscriberEvent) -> [LiveUpdate] {
+            state.happened(event, at: UnixTime(1000)).map { state.told($0, to: box) } ?? []
+        }
+        func told(_ event: SubscriberEvent) -> [String] { tell(event).map(\.summary) }
+        #expect(told(.state(self.van, .online, nil)) == [])
+        let (away, next) = (try Told.location(self.van, 1, latitude: 55), try Told.location(self.van, 3))
+        #expect(told(away) == [])
+        #expect(told(.resolution(self.van, nil)) == [])
+        let entering = tell(try Told.location(self.van, 2))
+        #expect(entering.map(\.summary) == ["van state 1", "van resolution 3", "van position 4"])
+        // Who resumes does not go back behind them: they have no ids.
+        #expect(entering.map { $0.text.hasPrefix("id: ") } == [false, false, true])
+        #expect(entering[0].text == "event: state\ndata: {\"trackable\":\"van\",\"state\":\"ONLINE\"}\n\n")
+        #expect(told(next) == ["van position 5"])
+        #expect(told(.state(self.van, .stale, nil)) == ["van state 6"])
+        #expect(
+            state.opening(box, after: self.id(3)).summary
+                == "resumed: van resolution 3, van position 4, van position 5, van state 6")
+        // Without a box nothing is told twice.
+        let last = state.happened(try Told.location(self.van, 9), at: UnixTime(1000))
+        let update = try #require(last)
+        #expect(state.told(update, to: self.all).map(\.summary) == ["van position 7"])
     }
 
     @Test mutating func aShareLinkTellsNothingFromBeforeOrAfterItsSpan() throws {

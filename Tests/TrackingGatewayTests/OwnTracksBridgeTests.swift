@@ -210,7 +210,8 @@ import TrackingPublisher
 
     @Test func theirsAreHeardBeforeOurs() throws {
         #expect(try self.machine().filters == ["owntracks/+/+", "tracking/+"])
-        #expect(try self.machine(out: nil, discovery: true).filters == ["tracking/+"])
+        let discovery = "homeassistant/device_tracker/tracking/+/config"
+        #expect(try self.machine(out: nil, discovery: true).filters == [discovery, "tracking/+"])
     }
 
     @Test func whatWasNotTakenGoesOutOnTheNextConnection() throws {
@@ -248,6 +249,38 @@ import TrackingPublisher
         #expect(cleared.map(\.topic) == [message.topic] && cleared[0].payload.isEmpty && cleared[0].isRetained)
         #expect(self.published(machine.happened(.published(2, refusal: nil))).isEmpty)
         #expect(self.published(machine.happened(try self.position(3, of: "a_b/c"))).count == 1, "known again")
+    }
+
+    /// What went out, and was made known, before a restart, of a trackable that was erased meanwhile.
+    @Test func whatWasErasedMeanwhileIsClearedToo() throws {
+        var machine = try self.machine(discovery: true)
+        let (bus, van) = ("homeassistant/device_tracker/tracking/a_5Fb_3D2Fc/config", "owntracks/godwit/van")
+        let kept = [bus, bus.replacing("a_5Fb_3D2Fc", with: "van"), van, "owntracks/godwit/bike"]
+        for topic in kept { #expect(machine.happened(self.heard(topic)).isEmpty) }
+        _ = machine.happened(try self.position(1, isRetained: true))
+        #expect(machine.heardWhatIsKept(on: 7).isEmpty, "of another connection")
+        let cleared = self.published(machine.heardWhatIsKept(on: 0))
+        let empty = { OutgoingMessage(topic: $0, payload: [], isRetained: true) }
+        #expect(Set(cleared) == [empty(bus), empty("owntracks/godwit/a_b=2Fc"), empty("owntracks/godwit/bike")])
+        #expect(machine.heardWhatIsKept(on: 0).isEmpty, "once")
+        // What comes all the same goes out again.
+        let again = try self.position(2, of: "bike")
+        // Its position waits until the clearing is answered.
+        #expect(self.published(machine.happened(again)).count == 1)
+    }
+
+    @Test func onlyItsOwnAnnouncementsAreRead() throws {
+        let discovery = HomeAssistantDiscovery(topicRoot: .standard)
+        for name in ["van", "a_b/c", "käse"] {
+            let id = try TrackableID(name)
+            #expect(discovery.trackable(of: discovery.topic(of: id)) == id)
+        }
+        for topic in [
+            "homeassistant/device_tracker/other/van/config", "homeassistant/device_tracker/tracking/_/config", "config",
+            "tracking/van",
+        ] {
+            #expect(discovery.trackable(of: topic) == nil, "\(topic)")
+        }
     }
 
     @Test func aStrangersMessagesHarmNothing() throws {

@@ -92,6 +92,15 @@ import TrackingCore
         return try JSONValue(json: Array(response.body.readableBytesView))
     }
 
+    @Test(arguments: ["x", "-1", "0", "", "123456789012345678901234567890"])
+    func aPageOfTheQuarantineThatIsNoneIsRefused(before: String) async throws {
+        try await self.withRoutes(Caller(name: "admin", isAdmin: true)) { scene in
+            let uri = "/api/v1/quarantine?before=\(before)"
+            let answer = try await scene.client.execute(uri: uri, method: .get)
+            #expect(answer.status == .badRequest)
+        }
+    }
+
     // MARK: Overland
 
     @Test func overlandIsToldOkOnceTheBatchIsTaken() async throws {

@@ -1,7 +1,9 @@
+import Foundation
 import GRDB
 import Synchronization
 import Testing
 import TrackingCore
+import TrackingStore
 import TrackingSubscriber
 
 @testable import TrackingGateway
@@ -29,12 +31,13 @@ import TrackingSubscriber
     /// Runs a keeper that is told by `heard`.
     private func keep(
         _ kinds: Set<Outbox.Kind> = [], at time: @escaping @Sendable () -> Double = { 1_700_000_000 },
+        history: (any HistoryStore)? = nil, gate: OutboxGate = OutboxGate(),
         _ body: (_ heard: AsyncStream<SubscriberEvent>.Continuation) async throws -> Void
     ) async throws {
         let (events, heard) = AsyncStream.makeStream(of: SubscriberEvent.self)
         let keeper = RuleKeeper(
             configuration: RuleKeeper.Configuration(kinds: kinds, readers: ["hook"], seed: 7) { UnixTime(time()) },
-            database: try self.folder.database(), events: events
+            database: try self.folder.database(), events: events, history: history, gate: gate
         ) { (_, _) throws(TrackingError) in }
         let running = Task { try await keeper.run() }
         try await body(heard)
@@ -60,6 +63,60 @@ import TrackingSubscriber
             let rows = try Row.fetchAll(db, sql: "SELECT name, place FROM outboxReader")
             return Dictionary(rows.map { ($0[0] as String, $0[1] as Int64) }, uniquingKeysWith: { $1 })
         }
+    }
+
+    /// What waits for a webhook is erased while no gateway runs: it is not told when one runs again, what is newer is.
+    @Test func whatWasErasedMeanwhileIsNotTold() async throws {
+        let history = try SQLiteHistoryStore(path: self.folder.url.appending(path: "history.sqlite").path())
+        let bus = try TrackableID("bus")
+        for id in [self.van, bus] {
+            var recording = Recording(of: id, at: UnixTime(self.start))
+            recording.points = [Location(coordinate: self.depot, time: UnixTime(self.start))]
+            var batch = RecordingBatch()
+            batch.recordings = [recording]
+            _ = try await history.store(batch)
+        }
+        let outbox = Outbox(try self.folder.database())
+        try await outbox.begin("hook")
+        let drafts = [self.van, bus].flatMap { id in
+            [0.0, 100].map {
+                Outbox.Draft(trackable: id, kind: .position, time: UnixTime(self.start + $0), payload: "{}")
+            }
+        }
+        try await self.folder.database().write { try Outbox.add(drafts, to: $0) }
+        _ = try await history.erase(self.van, before: nil, now: UnixTime(self.start + 50))
+        func left() async throws -> [String] {
+            try await outbox.next("hook", kinds: [.position], ownAlone: false, limit: 100).entries.map {
+                "\($0.trackable) \(Int($0.time.seconds - self.start))"
+            }
+        }
+        // It goes on being published: the broker has a position of it.
+        var gate = OutboxGate()
+        try await self.keep(history: history, gate: gate) { heard in
+            try await Task.sleep(for: .milliseconds(200))
+            #expect(!gate.isOpen, "before the broker is heard")
+            heard.yield(.positionsKept([self.van]))
+            try await self.eventually("it may be told") { gate.isOpen }
+            #expect(try await left() == ["van-7 100", "bus 0", "bus 100"])
+        }
+        // Neither broker nor history has anything of it any more; of the bus the history has.
+        gate = OutboxGate()
+        try await self.keep(history: history, gate: gate) { heard in
+            heard.yield(.positionsKept([]))
+            try await self.eventually("it may be told") { gate.isOpen }
+            #expect(try await left() == ["bus 0", "bus 100"])
+        }
+        // Without a history, what the broker does not keep was cleared.
+        gate = OutboxGate()
+        try await self.keep(gate: gate) { heard in
+            heard.yield(.positionsKept([]))
+            try await self.eventually("it may be told") { gate.isOpen }
+            #expect(try await left() == [])
+        }
+        // Nothing waits: nobody is waited for.
+        gate = OutboxGate()
+        try await self.keep(gate: gate) { _ in try await self.eventually("it may be told") { gate.isOpen } }
+        try await history.close()
     }
 
     @Test func theTopicsReaderGoesOnWhereNoRuleFindsAnything() async throws {

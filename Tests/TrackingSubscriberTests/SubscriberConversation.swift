@@ -141,6 +141,7 @@ struct SubscriberConversation {
         case .send(let commands): return commands.map { self.text($0) }
         case .tell(.location(let id, let update)): return ["\(id) at \(Self.text(update))"]
         case .tell(.locationCleared(let id)): return ["\(id) location cleared"]
+        case .tell(.positionsKept(let ids)): return ["keeps \(ids.map(\.rawValue).sorted().joined(separator: " "))"]
         case .tell(.raw(let id, let update)): return ["\(id) raw at \(Self.text(update))"]
         case .tell(.state(let id, let state, let reason)):
             return ["\(id) is \(state.rawValue)" + (reason.map { " (\($0.code))" } ?? "")]

@@ -573,6 +573,50 @@ import TrackingCore
         #expect(talk.granted(refusingOnly: lane).contains("van publisher ABSENT"))
     }
 
+    // MARK: - What the broker keeps
+
+    /// What was cleared while nobody listened is told by nobody: it is missing among what the broker keeps.
+    @Test func afterAReconnectItIsToldWhatTheBrokerKeeps() throws {
+        var talk = try SubscriberConversation.online()
+        func birth(_ connection: Int) -> String {
+            #"{"status":"online","lease":90,"session":"mine","connection":\#(connection)}"#
+        }
+        _ = talk.hear("_clients/w1", birth(0))
+        #expect(talk.wait(.seconds(2)) == ["keeps "], "nothing was kept")
+        _ = try talk.update(1)
+        for (connection, isKept) in [(1, true), (2, false)] {
+            _ = talk.lose()
+            _ = talk.connect(connection)
+            if isKept { _ = try talk.update(1, retained: true) }
+            _ = talk.granted()
+            // What it said itself comes back behind everything that is kept; a little later that is told.
+            _ = talk.hear("_clients/w1", birth(connection))
+            #expect(!talk.wait(.milliseconds(1900)).contains { $0.hasPrefix("keeps") })
+            #expect(talk.wait(.milliseconds(200)).contains(isKept ? "keeps van" : "keeps "))
+        }
+        // A broker that tells it late all the same is believed: the same position is news again, once.
+        #expect(try talk.update(1, retained: true) == ["van at 1 kept"])
+        #expect(try talk.update(1, retained: true) == [])
+    }
+
+    @Test func whatIsKeptIsToldWithoutTheOwnLivenessToo() throws {
+        var talk = try SubscriberConversation.online()
+        #expect(talk.wait(.seconds(28)).contains { $0.hasPrefix("keeps") } == false)
+        #expect(talk.wait(.seconds(2)).contains { $0.hasPrefix("keeps") })
+        _ = talk.lose()
+        #expect(talk.wait(.seconds(60)).contains { $0.hasPrefix("keeps") } == false, "not connected")
+    }
+
+    /// What is refused may be kept or not.
+    @Test func whatTheBrokerRefusesIsNotMissing() throws {
+        var talk = try SubscriberConversation.online()
+        _ = try talk.update(1)
+        _ = talk.lose()
+        _ = talk.connect(1)
+        _ = talk.granted(refusingOnly: "tracking/van")
+        #expect(talk.wait(.seconds(31)).contains("keeps van"))
+    }
+
     // MARK: - The own liveness
 
     @Test func theGoodbyeOfAnotherProgramUnderThisIdIsAnsweredAtOnce() throws {

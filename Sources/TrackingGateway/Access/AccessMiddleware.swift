@@ -24,6 +24,8 @@ package struct AccessMiddleware: RouterMiddleware {
         var context = context
         context.maxUploadSize = self.configuration.maximumBodyBytes
         try self.checkSize(of: request)
+        // Whoever asks for them: they count towards nobody's limit.
+        guard !PageRoutes.isForEverybody(request.uri.path) else { return try await next(request, context) }
         switch Credential(request) {
         case .secret(let text): context.caller = try await self.authenticator.caller(presenting: text, request, context)
         case .session(let text):

@@ -24,12 +24,14 @@ package struct AccessStore: Sendable {
     ///
     /// - Throws: `storeFailed`.
     package func caller(ofSession text: String, now: UnixTime) async throws(TrackingError) -> Caller? {
-        try await self.caller(
+        var caller = try await self.caller(
             presenting: text,
             sql: """
                 SELECT \(Self.columns), s.hash AS kept FROM session s JOIN token t ON t.number = s.token \
                 WHERE s.lookup = ? AND s.ends > \(now.seconds)
                 """, now: now)
+        caller?.session = SecretHash(of: text).lookup
+        return caller
     }
 
     /// Whether what a caller was let in with still holds: for what goes on for long, as a stream does.
@@ -38,7 +40,11 @@ package struct AccessStore: Sendable {
     package func stillHolds(_ caller: Caller, now: UnixTime) async throws(TrackingError) -> Bool {
         guard let number = caller.grant else { return true }
         return try await self.database.read { db in
-            try Self.grants(db, "t.number = ?", [number]).first?.caller(at: now) != nil
+            guard try Self.grants(db, "t.number = ?", [number]).first?.caller(at: now) != nil else { return false }
+            guard let session = caller.session else { return true }
+            return try Bool.fetchOne(
+                db, sql: "SELECT ends > ? FROM session WHERE lookup = ? AND token = ?",
+                arguments: [now.seconds, session, number]) ?? false
         }
     }
 

@@ -30,6 +30,15 @@ package struct Caller: Hashable, Sendable {
     package var span: Range<UnixTime>?
     /// The number of what let them in, see ``AccessStore/stillHolds(_:now:)``.
     package var grant: Int64?
+    /// The number of the session that they signed in to; `nil` where they present a token itself.
+    package var session: Int64?
+
+    /// The same, however they let themselves in.
+    package var holder: Caller {
+        var holder = self
+        holder.session = nil
+        return holder
+    }
 
     /// Makes a caller.
     package init(

@@ -17,6 +17,18 @@ package struct HomeAssistantDiscovery: Hashable, Sendable {
         "\(self.prefix)/device_tracker/\(Self.name(self.topicRoot.path))/\(Self.name(id.topicLevel))/config"
     }
 
+    /// The announcements of every trackable.
+    var filter: String { "\(self.prefix)/device_tracker/\(Self.name(self.topicRoot.path))/+/config" }
+
+    /// Whose announcement is on a topic; `nil` where it is none.
+    func trackable(of topic: String) -> TrackableID? {
+        let levels = topic.split(separator: "/", omittingEmptySubsequences: false)
+        guard levels.count >= 2, levels.last == "config", let level = Self.text(levels[levels.count - 2]),
+            let id = TrackableID(topicLevel: level), self.topic(of: id) == topic
+        else { return nil }
+        return id
+    }
+
     /// The message that makes the trackable known; the broker keeps it.
     func announcement(of id: TrackableID) -> OutgoingMessage {
         let name = "godwit-\(Self.name(self.topicRoot.path))-\(Self.name(id.topicLevel))"
@@ -46,6 +58,22 @@ package struct HomeAssistantDiscovery: Hashable, Sendable {
         **({'battery_level': (p.batteryLevel * 100) | round | int} if p.batteryLevel is number else {})) | tojson }}\
         {% else %}{{ {} | tojson }}{% endif %}
         """
+
+    /// What ``name(_:)`` made this of; `nil` for nothing.
+    private static func text(_ name: Substring) -> String? {
+        var bytes: [UInt8] = []
+        var rest = Array(name.utf8)[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "_") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else { return nil }
+            rest = rest.dropFirst(2)
+            bytes.append(value)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
 
     /// Text in the alphabet of a node or an object, `A-Z a-z 0-9 - _`: any other byte, and `_`, as `_` and two digits.
     private static func name(_ text: String) -> String {

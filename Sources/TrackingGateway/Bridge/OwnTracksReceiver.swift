@@ -1,19 +1,29 @@
 package import Logging
 import ServiceLifecycle
+import Synchronization
 package import TrackingCore
 import TrackingRuntime
 
 /// Takes in what OwnTracks publishes on the broker. A message is acknowledged once its records are safe, where the connection
-/// withholds acknowledgements: what was not comes again.
+/// withholds acknowledgements: what was not comes again. Acknowledgements go in order, so what does not become safe in time,
+/// of one trackable that the broker refuses say, is left to the log that has it, and holds up nobody else.
 package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
+    /// Makes records safe within a time; throws ``TrackingError/isOfLog`` where they are not in the log either.
+    package typealias Take = @Sendable (TrackableID, PhoneBatch, Duration) async throws(TrackingError) -> Void
+
+    /// The most trackables that are remembered as late.
+    private static var maximumLate: Int { 10_000 }
+
     private let reader: OwnTracksReader
     private let transport: Transport
-    private let take: PhoneRoutes.Take
+    private let take: Take
     private let quarantine: Quarantine
     private let failsFast: Bool
     private let logger: Logger
     private let bad: BadMessages
     private let clock = DeviceClock()
+    /// Of whom something was left to the log: the next is not waited for as long.
+    private let late = Mutex<Set<TrackableID>>([])
 
     /// Makes a receiver that hears nothing yet.
     ///
@@ -23,7 +33,7 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
     ///   - failsFast: Whether it ends when it cannot connect.
     package init(
         reader: OwnTracksReader, transport: Transport, quarantine: Quarantine, failsFast: Bool = false,
-        logger: Logger = Logger(label: "godwit.bridge"), take: @escaping PhoneRoutes.Take
+        logger: Logger = Logger(label: "godwit.bridge"), take: @escaping Take
     ) {
         self.reader = reader
         self.transport = transport
@@ -88,25 +98,37 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
         }
     }
 
-    /// Returns when all of it is safe, or the task is cancelled.
+    /// Returns when all of it is safe, or in the log, or the task is cancelled.
     private func keep(_ batch: PhoneBatch, of id: TrackableID) async {
-        var refused = batch.refused
         if !batch.records.isEmpty {
             await self.untilDone(id) { () throws(TrackingError) in
+                let patience: Duration = self.late.withLock { $0.contains(id) } ? .seconds(1) : Intake.patience
                 do throws(TrackingError) {
-                    try await self.take(id, batch)
+                    try await self.take(id, batch, patience)
+                    self.late.withLock { _ = $0.remove(id) }
                 } catch {
-                    guard error.isOfContent else { throw error }
-                    refused.append(RefusedPiece(reason: error.message, bytes: []))
+                    guard !error.isOfLog else { throw error }
+                    self.isLate(id, error)
                 }
             }
         }
+        let refused = batch.refused
         guard !refused.isEmpty else { return }
         self.logger.debug("records were refused", metadata: ["trackable": "\(id)", "count": "\(refused.count)"])
         let now = self.clock.moment.wall
         await self.untilDone(id) { () throws(TrackingError) in
             try await self.quarantine.add(refused, of: id, from: "OwnTracks on the broker", at: now)
         }
+    }
+
+    private func isLate(_ id: TrackableID, _ error: TrackingError) {
+        let isNew = self.late.withLock { late in
+            if late.count >= Self.maximumLate { late = [] }
+            return late.insert(id).inserted
+        }
+        guard isNew else { return }
+        self.logger.warning(
+            "not safe yet; it is in the log, and tried on", metadata: ["trackable": "\(id)", "reason": "\(error)"])
     }
 
     /// Tries until it is done, or the task is cancelled, with waits up to 30 s.
@@ -144,10 +166,10 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
 }
 
 extension TrackingError {
-    /// Whether it is the records that are wrong, so that trying again is of no use.
-    fileprivate var isOfContent: Bool {
+    /// Whether records that were to be taken in are not in the log either. Whatever else is told of them, they are.
+    var isOfLog: Bool {
         switch self.code {
-        case .invalidName, .invalidPayload, .payloadTooLarge: true
+        case .spoolFailed, .spoolDamaged, .overloaded, .stopped: true
         default: false
         }
     }

@@ -32,6 +32,8 @@ package struct OwnTracksRepublisher: Sendable {
     private struct Trackable: Hashable {
         var order = UpdateOrder()
         var isAnnounced = false
+        /// Whether the broker keeps its announcement, of this run or of one before.
+        var isDiscovered = false
         /// Whether it is on OwnTracks' topics itself.
         var isTheirs = false
         /// Whether the broker keeps a position that went out.
@@ -41,6 +43,13 @@ package struct OwnTracksRepublisher: Sendable {
     private let configuration: Configuration
     private let reader: OwnTracksReader
     private var trackables: [TrackableID: Trackable] = [:]
+    /// Those of which a position came on this connection; `nil` once that was compared with what is out.
+    private var kept: Set<TrackableID>?
+    /// Counts the connections.
+    package private(set) var connection = 0
+
+    /// What the broker keeps is heard so long after it grants what is listened to.
+    package static let keptAfter: Duration = .seconds(10)
     private var outgoing = NewestMessages()
 
     /// Starts with nothing heard.
@@ -49,18 +58,22 @@ package struct OwnTracksRepublisher: Sendable {
         self.reader = OwnTracksReader(configuration.reader)
     }
 
-    /// What to listen to. Theirs come first, so that what the broker keeps of them is known before ours go out.
+    /// What to listen to. Theirs come first, and what went out before, so that what the broker keeps of them is known before ours go out.
     package var filters: [String] {
         let theirs = self.configuration.reader.outUser == nil ? [] : [self.configuration.reader.topics.positions]
-        return theirs + [self.configuration.topicRoot.path(.everyLocation)]
+        let discovery = self.configuration.discovery.map { [$0.filter] } ?? []
+        return theirs + discovery + [self.configuration.topicRoot.path(.everyLocation)]
     }
 
     /// Something happened on the connection.
     package mutating func happened(_ event: TransportEvent) -> [Action] {
         switch event {
-        case .connected:
+        case .connected(let connection, _):
+            self.connection = connection
+            self.kept = []
             return [.send([.subscribe(self.filters, 0)] + self.outgoing.connected())]
         case .disconnected:
+            self.kept = nil
             self.outgoing.disconnected()
             return []
         case .subscribed(_, let refusals):
@@ -75,12 +88,31 @@ package struct OwnTracksRepublisher: Sendable {
         }
     }
 
+    /// ``keptAfter`` passed since the broker granted what is listened to: what is out of trackables of which it keeps no
+    /// position any more, as after `godwit erase`, is cleared.
+    package mutating func heardWhatIsKept(on connection: Int) -> [Action] {
+        guard connection == self.connection, let kept = self.kept.take() else { return [] }
+        let gone = self.trackables.filter { id, trackable in
+            !kept.contains(id) && (trackable.isOut || trackable.isAnnounced || trackable.isDiscovered)
+        }
+        return self.send(gone.keys.sorted().flatMap { self.cleared($0) })
+    }
+
     // MARK: What comes
 
     private mutating func received(_ message: IncomingMessage) -> [Action] {
         do throws(TrackingError) {
             if case .location(let id)? = self.configuration.topicRoot.topic(message.topic) {
-                return self.send(try self.moved(id, message.payload))
+                let messages = try self.moved(id, message.payload)
+                if message.payload.isEmpty {
+                    self.kept?.remove(id)
+                } else if self.trackables[id] != nil {
+                    self.kept?.insert(id)
+                }
+                return self.send(messages)
+            }
+            if let id = self.configuration.discovery?.trackable(of: message.topic) {
+                return try self.heardAnnouncement(of: id, isThere: !message.payload.isEmpty)
             }
             return self.send(try self.heardTheirs(message))
         } catch {
@@ -104,6 +136,14 @@ package struct OwnTracksRepublisher: Sendable {
         try self.know(id)
         self.trackables[id]?.isTheirs = true
         return self.withdrawn(id)
+    }
+
+    /// What an earlier run made known is to be cleared with the trackable, too.
+    private mutating func heardAnnouncement(of id: TrackableID, isThere: Bool) throws(TrackingError) -> [Action] {
+        if isThere { try self.know(id) }
+        self.trackables[id]?.isDiscovered = isThere
+        if self.trackables[id] == Trackable() { self.trackables[id] = nil }
+        return []
     }
 
     private mutating func withdrawn(_ id: TrackableID) -> [OutgoingMessage] {
@@ -149,7 +189,8 @@ package struct OwnTracksRepublisher: Sendable {
         guard let trackable = self.trackables.removeValue(forKey: id) else { return [] }
         if trackable.isTheirs { self.trackables[id] = Trackable(isTheirs: true) }
         let position = trackable.isTheirs ? nil : self.topic(of: id)
-        let discovery = trackable.isAnnounced ? self.configuration.discovery?.topic(of: id) : nil
+        let isKnown = trackable.isAnnounced || trackable.isDiscovered
+        let discovery = isKnown ? self.configuration.discovery?.topic(of: id) : nil
         return [position, discovery].compactMap(\.self).map {
             OutgoingMessage(topic: $0, payload: [], isRetained: true)
         }

@@ -1,11 +1,12 @@
 package import Logging
 import ServiceLifecycle
+import Synchronization
 package import TrackingCore
 import TrackingRuntime
 
 /// Lets our positions out: hears them on one connection, and publishes on it what ``OwnTracksRepublisher`` makes of them.
 package final class OwnTracksSender<Transport: MessageTransport>: Service {
-    private let configuration: OwnTracksRepublisher.Configuration
+    private let machine: Mutex<OwnTracksRepublisher>
     private let transport: Transport
     private let logger: Logger
     private let bad: BadMessages
@@ -18,7 +19,7 @@ package final class OwnTracksSender<Transport: MessageTransport>: Service {
         configuration: OwnTracksRepublisher.Configuration, transport: Transport,
         logger: Logger = Logger(label: "godwit.bridge")
     ) {
-        self.configuration = configuration
+        self.machine = Mutex(OwnTracksRepublisher(configuration))
         self.transport = transport
         self.logger = logger
         self.bad = BadMessages(logger: logger)
@@ -31,13 +32,32 @@ package final class OwnTracksSender<Transport: MessageTransport>: Service {
         try await self.transport.run(beside: { try await self.listen() })
     }
 
-    private func listen() async throws(TrackingError) {
-        var machine = OwnTracksRepublisher(self.configuration)
-        for await events in self.transport.events {
-            for event in events {
-                if case .disconnected(let lost) = event, lost.retry == nil, let reason = lost.reason { throw reason }
-                for action in machine.happened(event) { self.perform(action) }
+    private func listen() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            defer { group.cancelAll() }
+            for await events in self.transport.events {
+                for event in events {
+                    if case .disconnected(let lost) = event, lost.retry == nil, let reason = lost.reason {
+                        throw reason
+                    }
+                    if case .subscribed = event { group.addTask { await self.compare() } }
+                    self.tell { $0.happened(event) }
+                }
             }
+        }
+    }
+
+    /// Compares what is out with what the broker keeps, once that is heard.
+    private func compare() async {
+        let connection = self.machine.withLock { $0.connection }
+        guard (try? await Task.sleep(for: OwnTracksRepublisher.keptAfter)) != nil else { return }
+        self.tell { $0.heardWhatIsKept(on: connection) }
+    }
+
+    /// Under the lock, so that what is asked of the connection goes out in order.
+    private func tell(_ happened: (inout OwnTracksRepublisher) -> [OwnTracksRepublisher.Action]) {
+        self.machine.withLock { machine in
+            for action in happened(&machine) { self.perform(action) }
         }
     }
 

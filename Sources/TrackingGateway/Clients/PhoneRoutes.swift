@@ -121,8 +121,13 @@ package struct PhoneRoutes: Sendable {
     private func refused(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         guard let caller = context.caller else { throw Problem.unauthorized }
         guard caller.isAdmin else { throw Problem(.forbidden, "This token is not an administrator's.") }
-        let before = request.uri.queryParameters["before"].flatMap { Int64($0) } ?? .max
-        let entries = try await self.quarantine.entries(limit: 100, below: before)
+        let before = try request.uri.queryParameters["before"].map { text throws(Problem) in
+            guard let number = Int64(text), number >= 1 else {
+                throw Problem(.badRequest, "before is the number of a piece, not '\(text.prefix(80))'.")
+            }
+            return number
+        }
+        let entries = try await self.quarantine.entries(limit: 100, below: before ?? .max)
         return .json(.object(["quarantine": .list(entries.map(\.json))]))
     }
 }

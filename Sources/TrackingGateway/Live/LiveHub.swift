@@ -3,6 +3,7 @@ import ServiceLifecycle
 import Synchronization
 package import TrackingCore
 import TrackingRuntime
+package import TrackingStore
 package import TrackingSubscriber
 
 /// Between one subscriber and any number of live streams: what it tells goes to each that is about it, encoded once; what they
@@ -29,6 +30,7 @@ package final class LiveHub: Service {
     private let request: @Sendable (TrackableID, Resolution?) -> Void
     private let isSettled: @Sendable () -> Bool
     private let overfull: @Sendable () -> Void
+    private let history: KeptHistory
     private let logger: Logger
     private let clock = DeviceClock()
 
@@ -36,11 +38,13 @@ package final class LiveHub: Service {
     ///
     /// - Parameters:
     ///   - events: What the subscriber tells.
+    ///   - history: What was recorded; `nil` for none.
     ///   - isSettled: Whether the subscriber hears everything that happens.
     ///   - overfull: Told when trackables are left alone because too many are watched.
     ///   - request: Has the subscriber ask for a resolution, or for none any more.
     package init(
-        events: AsyncStream<SubscriberEvent>, logger: Logger = Logger(label: "godwit.live"),
+        events: AsyncStream<SubscriberEvent>, history: (any HistoryStore)? = nil,
+        logger: Logger = Logger(label: "godwit.live"),
         isSettled: @escaping @Sendable () -> Bool = { true }, overfull: @escaping @Sendable () -> Void = {},
         request: @escaping @Sendable (TrackableID, Resolution?) -> Void
     ) {
@@ -49,15 +53,17 @@ package final class LiveHub: Service {
         self.isSettled = isSettled
         self.overfull = overfull
         self.request = request
+        self.history = KeptHistory(history, logger: logger)
         self.logger = logger
     }
 
     /// Makes the hub of a subscriber, which is run elsewhere.
     package convenience init<Transport: MessageTransport>(
-        _ subscriber: AssetSubscriber<Transport>, overfull: @escaping @Sendable () -> Void = {}
+        _ subscriber: AssetSubscriber<Transport>, history: (any HistoryStore)? = nil,
+        overfull: @escaping @Sendable () -> Void = {}
     ) {
         self.init(
-            events: subscriber.events, isSettled: { subscriber.isSettled }, overfull: overfull
+            events: subscriber.events, history: history, isSettled: { subscriber.isSettled }, overfull: overfull
         ) { subscriber.request($1, for: $0) }
     }
 
@@ -66,7 +72,10 @@ package final class LiveHub: Service {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.tick() }
-                for await event in self.events { self.happened(event) }
+                for await event in self.events {
+                    self.happened(event)
+                    if case .positionsKept(let ids) = event { group.addTask { await self.forget(allBut: ids) } }
+                }
                 group.cancelAll()
             }
         }
@@ -183,7 +192,7 @@ package final class LiveHub: Service {
         _ resolution: Resolution?, for trackable: TrackableID, by id: LiveStreamID, of caller: Caller
     ) throws(RequestRefusal) {
         try self.shared.withLock { shared throws(RequestRefusal) in
-            guard let stream = shared.streams[id], stream.caller == caller else { throw .noStream }
+            guard let stream = shared.streams[id], stream.caller.holder == caller.holder else { throw .noStream }
             guard let resolution else {
                 if let change = shared.pool.drop(trackable, by: id) { self.request(trackable, change.resolution) }
                 return
@@ -204,10 +213,22 @@ package final class LiveHub: Service {
         if case .badMessage(_, let error) = event, error.code == .overloaded { self.overfull() }
         self.shared.withLock { shared in
             guard let update = shared.state.happened(event, at: wall) else { return }
-            for stream in shared.open.values where stream.selection.wants(update) { stream.tell(update) }
+            for stream in shared.open.values {
+                for told in shared.state.told(update, to: stream.selection) { stream.tell(told) }
+            }
             for stream in shared.named[update.trackable, default: [:]].values where stream.selection.wants(update) {
                 stream.tell(update)
             }
+        }
+    }
+
+    /// The broker told what it keeps: a position that neither it nor the history has is as one that was cleared, unless another
+    /// came meanwhile.
+    private func forget(allBut kept: Set<TrackableID>) async {
+        let missing = self.shared.withLock { $0.state.positions }.filter { !kept.contains($0.key) }
+        for id in await self.history.gone(of: Array(missing.keys)) {
+            guard self.shared.withLock({ $0.state.known(id)?.position == missing[id] }) else { continue }
+            self.happened(.locationCleared(id))
         }
     }
 

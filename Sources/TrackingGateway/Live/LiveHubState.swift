@@ -10,8 +10,9 @@ package struct LiveHubState: Sendable {
         case snapshot([LiveUpdate])
         /// Everything that was told since it broke off.
         case resumed([LiveUpdate])
-        /// More was told than is kept, or by another life of the gateway: what the history has since then, and what is known now.
-        case gap(since: UnixTime, [LiveUpdate])
+        /// More was told than is kept: what the history has since then, and what is known now. What was told by another life of
+        /// the gateway is to be forgotten first (`isAnew`): what was cleared meanwhile nobody tells.
+        case gap(since: UnixTime, isAnew: Bool, [LiveUpdate])
     }
 
     /// One life of the gateway.
@@ -85,7 +86,7 @@ package struct LiveHubState: Sendable {
         case .connection(let lost):
             self.isConnected = lost == nil
             return nil
-        case .raw, .refused, .publishRefused, .unheard, .badMessage:
+        case .positionsKept, .raw, .refused, .publishRefused, .unheard, .badMessage:
             return nil
         }
     }
@@ -95,10 +96,24 @@ package struct LiveHubState: Sendable {
     /// - Parameter last: The last event that it has, where it is an old one that broke off.
     package func opening(_ selection: LiveSelection, after last: LiveEventID?) -> Opening {
         guard let last else { return .snapshot(self.snapshot(selection)) }
-        guard last.epoch == self.epoch, last.number <= self.number, let missed = self.ring.after(last.number) else {
-            return .gap(since: last.time, self.snapshot(selection))
+        guard last.epoch == self.epoch, last.number <= self.number else {
+            return .gap(since: last.time, isAnew: true, self.snapshot(selection))
         }
-        return .resumed(missed.filter { selection.wants($0) })
+        guard let missed = self.ring.after(last.number) else {
+            return .gap(since: last.time, isAnew: false, self.snapshot(selection))
+        }
+        return .resumed(missed.flatMap { self.told($0, to: selection) })
+    }
+
+    /// What a stream is told when something happens: of what comes into its box also what else is known of it, first and without
+    /// ids, so that who resumes goes not back behind it.
+    package func told(_ update: LiveUpdate, to selection: LiveSelection) -> [LiveUpdate] {
+        guard selection.wants(update) else { return [] }
+        guard selection.isEntered(by: update) else { return [update] }
+        let known = (self.latest[update.trackable] ?? [:]).values.filter {
+            $0.kind != .position && $0.id.number < update.id.number
+        }
+        return known.sorted { $0.id.number < $1.id.number }.map(\.withoutID) + [update]
     }
 
     /// In the order of their numbers: a stream that breaks off on the way resumes from any of them.

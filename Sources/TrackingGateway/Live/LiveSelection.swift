@@ -48,6 +48,14 @@ package struct LiveSelection: Hashable, Sendable {
         }
     }
 
+    /// Whether a trackable comes into the box with this position.
+    func isEntered(by update: LiveUpdate) -> Bool {
+        guard case .box(let box) = self.wanted, update.kind == .position, !update.isLate,
+            let place = update.place, box.contains(place)
+        else { return false }
+        return update.placeBefore.map { !box.contains($0) } ?? true
+    }
+
     /// Whether a recorded point is told.
     func wants(_ point: Location) -> Bool {
         if let span = self.span, !span.contains(point.time) { return false }

@@ -60,6 +60,8 @@ package final class LiveStream: Sendable {
     package let selection: LiveSelection
     /// Since when it misses what only the history has; `nil` where it misses nothing.
     package let gap: UnixTime?
+    /// Whether its reader knows things of another life of the gateway, which are to be forgotten.
+    package let isAnew: Bool
     private let state: Mutex<State>
     private let cut: @Sendable () -> Void
 
@@ -72,10 +74,10 @@ package final class LiveStream: Sendable {
     ) {
         switch opening {
         case .snapshot(let updates), .resumed(let updates):
-            self.gap = nil
+            (self.gap, self.isAnew) = (nil, false)
             self.state = Mutex(State(opening: updates))
-        case .gap(let since, let updates):
-            self.gap = since
+        case .gap(let since, let isAnew, let updates):
+            (self.gap, self.isAnew) = (since, isAnew)
             self.state = Mutex(State(opening: updates))
         }
         self.opened = opened

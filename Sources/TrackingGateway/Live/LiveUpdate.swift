@@ -28,6 +28,17 @@ package struct LiveUpdate: Sendable, Hashable {
     /// The whole event, as it goes out.
     package let frame: ByteBuffer
 
+    /// The same, to be told without its id.
+    var withoutID: LiveUpdate {
+        let bytes = self.frame.readableBytesView
+        guard bytes.starts(with: Array("id: ".utf8)), let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else {
+            return self
+        }
+        return LiveUpdate(
+            id: self.id, trackable: self.trackable, kind: self.kind, place: self.place, placeBefore: self.placeBefore,
+            location: self.location, isLate: self.isLate, frame: ByteBuffer(bytes: bytes[(end + 1)...]))
+    }
+
     /// Its data alone: JSON.
     var payload: [UInt8] {
         let bytes = self.frame.readableBytesView

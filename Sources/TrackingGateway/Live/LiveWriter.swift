@@ -44,6 +44,7 @@ struct LiveWriter {
         if let ends = self.stream.selection.span?.upperBound { members["ends"] = .number(ends.seconds) }
         var buffer = ByteBuffer(string: "retry: 2000\n\n")
         buffer.writeImmutableBuffer(LiveFrame.stream("hello", members))
+        if self.stream.isAnew { buffer.writeImmutableBuffer(LiveFrame.stream("reset", [:])) }
         return buffer
     }
 

@@ -21,6 +21,11 @@ package struct PageRoutes: Sendable {
         self.tiles = tiles
     }
 
+    /// Whether a path is one of the page's, which are for everybody.
+    static func isForEverybody(_ path: String) -> Bool {
+        path == "/" || ["/s/", "/map/", "/leaflet/", "/tiles/"].contains { path.hasPrefix($0) }
+    }
+
     /// Adds `/`, `/s/{secret}`, `/map/…`, `/leaflet/…` and, with tiles of our own, `/tiles/{z}/{x}/{y}`.
     package func add(to router: Router<GatewayRequestContext>) {
         let page = self.file(PackageResources.index_html, "text/html; charset=utf-8")

@@ -6,7 +6,7 @@ import { Canvas, Grid, beside, drawAccuracy, drawLine, drawMarker, nearTo, palet
 import { List } from "./list.js";
 import { Live, worth } from "./live.js";
 import { showPanel } from "./panel.js";
-import { json, shareToken, signIn, signOut, whoami } from "./session.js";
+import { json, reason, shareToken, signIn, signOut, whoami } from "./session.js";
 
 const L = window.L;
 const element = (id) => document.getElementById(id);
@@ -154,6 +154,7 @@ function cluster() {
 function choose(id, isTwice = false) {
   if (id !== chosen) { follow(false); history.close(); element("past").setAttribute("aria-expanded", "false"); }
   chosen = id;
+  returning = undefined;
   list.mark(id);
   element("panel").hidden = id === undefined;
   const trackable = fleet.byId.get(id);
@@ -162,6 +163,23 @@ function choose(id, isTwice = false) {
   if (trackable.place && !map.getBounds().contains(near(trackable.place))) map.panTo(near(trackable.place));
   if (isTwice) zoomTo(trackable);
   askSoon();
+}
+
+/** What was chosen before everything is told anew; it is chosen again when it is told. */
+let returning;
+
+/** What was shown goes: what comes now tells all that there is. */
+function beginAnew() {
+  const before = chosen === undefined ? returning : { id: chosen, isFollowed: isFollowing };
+  empty();
+  returning = before;
+}
+
+function empty() {
+  choose(undefined);
+  fleet.clear();
+  list.show(fleet, now());
+  cluster();
 }
 
 function zoomTo(trackable) { if (trackable?.place) map.setView(near(trackable.place), Math.max(16, map.getZoom())); }
@@ -208,22 +226,24 @@ function followStream() {
       if (kind === "position" && data.location && !hasFitted) fitSoon();
       if (isNew) askSoon();
       if (kind === "position" && !data.location) cleared(trackable.id);
+      if (trackable.id === returning?.id && trackable.place) {
+        const { isFollowed } = returning;
+        choose(trackable.id);
+        follow(isFollowed);
+      }
     },
-    opened(hello) {
+    opened(hello, isFresh) {
       skew = hello.now - Date.now() / 1000;
       tellLink("");
+      if (isFresh) beginAnew();
     },
-    reset() { for (const trackable of fleet.byId.values()) trackable.trail = []; },
+    reset: beginAnew,
     lost() { tellLink("connecting …"); },
     ended() {
       tellLink("ended");
-      notice("This link has ended.");
-      fleet.byId.clear();
-      choose(undefined);
+      letGo(shareToken ? "This link has ended." : "What you signed in with does not hold any more.");
     },
-    refused() {
-      if (shareToken) notice("This link is not valid, or has ended."); else askToSignIn();
-    },
+    refused() { letGo(shareToken ? "This link is not valid, or has ended." : ""); },
   });
   document.addEventListener("visibilitychange", seen);
   seen();
@@ -242,6 +262,13 @@ function seen() {
   askSoon();
 }
 
+/** Whoever looks may not any more. */
+function letGo(words) {
+  empty();
+  names.clear();
+  if (shareToken) notice(words); else askToSignIn(words);
+}
+
 function tellLink(words) {
   element("link").textContent = words;
   element("link").classList.toggle("lost", words !== "");
@@ -254,14 +281,21 @@ function fitSoon() {
 }
 
 const names = new Map();
+/** Names are asked for so often, in milliseconds: they are given while the page is open, and the first try may fail. */
+const NAMES_EVERY = 15000;
+
 async function loadNames() {
+  if (shareToken || document.hidden || element("door").open) return;
   let after = "";
   do {
-    const page = await json(`/api/v1/trackables${after && `?after=${encodeURIComponent(after)}`}`);
+    const page = await json(`/api/v1/trackables?limit=1000${after && `&after=${encodeURIComponent(after)}`}`);
+    if (element("door").open) return;
     for (const { id, name, icon, groups } of page?.trackables ?? []) {
-      names.set(id, { name, icon, group: groups?.join(", ") });
+      const given = { name, icon, group: groups?.join(", ") };
+      if (JSON.stringify(names.get(id)) === JSON.stringify(given)) continue;
+      names.set(id, given);
       fleet.hasNewNames = true;
-      if (fleet.byId.has(id)) Object.assign(fleet.get(id), names.get(id));
+      if (fleet.byId.has(id)) Object.assign(fleet.get(id), given);
     }
     after = page?.next ?? "";
   } while (after);
@@ -269,13 +303,16 @@ async function loadNames() {
 
 // MARK: The door
 
-function askToSignIn() { if (!element("door").open) element("door").showModal(); }
+function askToSignIn(words = "") {
+  element("door-note").textContent = words;
+  if (!element("door").open) element("door").showModal();
+}
 
 element("sign-in").addEventListener("submit", async (event) => {
   event.preventDefault();
-  const isIn = await signIn(element("token").value.trim()).catch(() => false);
-  element("door-note").textContent = isIn ? "" : "This token is not valid.";
-  if (!isIn) return;
+  const told = await signIn(element("token").value.trim());
+  element("door-note").textContent = told.ok ? "" : told.status === 401 ? "This token is not valid." : reason(told);
+  if (!told.ok) return;
   element("token").value = "";
   element("door").close();
   start();
@@ -308,7 +345,7 @@ document.addEventListener("keydown", (event) => {
     f: () => chosen !== undefined && follow(!isFollowing),
     h: () => chosen !== undefined && !shareToken && toggleHistory(),
   };
-  actions[event.key]?.();
+  actions[event.key.length === 1 ? event.key.toLowerCase() : event.key]?.();
 });
 
 // MARK: The start
@@ -322,13 +359,26 @@ function tick() {
 
 let isStarted = false;
 async function start() {
-  const caller = await whoami().catch(() => undefined);
+  let caller;
+  try { caller = await whoami(); } catch {
+    // Nobody is asked to sign in who may be signed in: the gateway is away, or has too much to do.
+    tellLink("connecting …");
+    setTimeout(start, 2000);
+    return;
+  }
+  tellLink("");
   if (!caller) { askToSignIn(); return; }
   element("leave").hidden = Boolean(caller.isShare);
-  if (isStarted) { live.start(); return; }
+  loadNames();
+  if (isStarted) {
+    // Somebody else may look now, who may read less.
+    empty();
+    live.anew();
+    return;
+  }
   isStarted = true;
-  if (!caller.isShare) loadNames();
   followStream();
+  setInterval(loadNames, NAMES_EVERY);
   setInterval(tick, 500);
   setInterval(cluster, 3000);
 }

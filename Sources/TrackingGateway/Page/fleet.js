@@ -104,5 +104,11 @@ export class Fleet {
     return trackable;
   }
 
+  /** Forgets everything. */
+  clear() {
+    this.byId.clear();
+    this.hasNewNames = true;
+  }
+
   get placed() { return [...this.byId.values()].filter((trackable) => trackable.place); }
 }

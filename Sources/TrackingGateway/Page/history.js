@@ -1,6 +1,6 @@
 // Where a trackable was: a span's track coloured by speed, scrubbed and replayed, its trips and stops, and its downloads.
 
-import { json } from "./session.js";
+import { answer, reason } from "./session.js";
 import { bearing, distance, interpolated } from "./animator.js";
 import { drawLine, drawMarker } from "./layers.js";
 import * as text from "./text.js";
@@ -32,7 +32,7 @@ export class History {
   }
 
   close() {
-    this.id = undefined;
+    this.id = this.asked = undefined;
     this.clear();
     element("history").hidden = true;
   }
@@ -56,20 +56,23 @@ export class History {
 
   async load() {
     this.clear();
+    // The newest question counts, whichever answer comes last.
+    const asked = this.asked = {};
     const [from, to] = ["from", "to"].map((id) => new Date(element(id).value).getTime() / 1000);
     if (!(from < to)) { set(element("history-note"), "The span ends before it begins."); return; }
-    const id = this.id;
-    const path = `/api/v1/trackables/${encodeURIComponent(id)}`;
+    const path = `/api/v1/trackables/${encodeURIComponent(this.id)}`;
     const span = `from=${new Date(from * 1000).toISOString()}&to=${new Date(to * 1000).toISOString()}`;
     set(element("history-note"), "Loading …");
     const [track, trips] = await Promise.all([
-      json(`${path}/history?format=geojson&${span}&max-points=${MAXIMUM_POINTS}`), json(`${path}/trips?${span}`)]);
-    if (this.id !== id) return;
-    this.points = markGaps(pointsOf(track));
+      answer(`${path}/history?format=geojson&${span}&max-points=${MAXIMUM_POINTS}`), answer(`${path}/trips?${span}`)]);
+    if (this.asked !== asked) return;
+    if (!track.ok || !track.body) { set(element("history-note"), reason(track)); return; }
+    this.points = markGaps(pointsOf(track.body));
     if (this.points.length === 0) { set(element("history-note"), "Nothing was recorded in this span."); return; }
     for (const format of ["gpx", "geojson", "csv"]) element(`as-${format}`).href = `${path}/history?format=${format}&${span}`;
     this.measure();
-    this.listTrips(trips?.trips ?? []);
+    if (trips.ok) this.listTrips(trips.body?.trips ?? []);
+    else element("trips").replaceChildren(Object.assign(document.createElement("li"), { textContent: reason(trips) }));
     element("replay").hidden = false;
     element("scrub").value = element("scrub").max;
     this.scrubbed();

@@ -8,7 +8,7 @@ const LONG_PAUSE = 300000;
 
 /** Follows the stream while `start` and not `stop` was called last, over whatever happens to the connection. */
 export class Live {
-  /** @param handlers `event(kind, data)`, `opened(isFresh)`, `lost()`, `ended(reason)`, `refused()` */
+  /** @param handlers `event(kind, data)`, `opened(hello, isFresh)`, `reset()`, `lost()`, `ended(reason)`, `refused()` */
   constructor(handlers) {
     this.handlers = handlers;
     this.requests = new Requests();
@@ -37,7 +37,7 @@ export class Live {
         this.requests.heard(data.trackable);
       });
     }
-    source.addEventListener("reset", () => this.handlers.reset?.());
+    source.addEventListener("reset", () => this.handlers.reset());
     source.addEventListener("end", (event) => {
       const { reason } = JSON.parse(event.data);
       this.close();
@@ -56,6 +56,13 @@ export class Live {
   stop() {
     this.stoppedAt = Date.now();
     this.close();
+  }
+
+  /** Somebody else looks from now on: nothing of what was told counts. */
+  anew() {
+    this.close();
+    this.lastId = undefined;
+    this.start();
   }
 
   close() {
@@ -82,12 +89,16 @@ export class Live {
   }
 }
 
+/** What the gateway will not take whenever it is asked: nothing was heard of it, or it is not to be read. */
+const FOR_GOOD = [400, 403, 404];
+
 /** Which resolutions are asked for, and those that should be: told one by one, and anew on each stream. */
 class Requests {
   constructor() {
     this.wanted = new Map();
     this.asked = new Map();
     this.unknown = new Set();
+    this.wait = 1000;
   }
 
   /** @param wanted from trackable to resolution; of all others none is asked for. */
@@ -102,10 +113,13 @@ class Requests {
     this.stream = stream;
     this.asked = new Map();
     this.unknown.clear();
+    this.wait = 1000;
     this.tell();
   }
 
   lost() {
+    clearTimeout(this.timer);
+    this.timer = undefined;
     this.stream = undefined;
     this.asked = new Map();
   }
@@ -113,7 +127,7 @@ class Requests {
   heard(id) { if (this.unknown.delete(id)) this.tell(); }
 
   async tell() {
-    if (!this.stream || this.isTelling) return;
+    if (!this.stream || this.isTelling || this.timer) return;
     this.isTelling = true;
     try { while (await this.tellNext()); } finally { this.isTelling = false; }
   }
@@ -125,9 +139,12 @@ class Requests {
     for (const [id, resolution] of this.wanted) {
       const text = JSON.stringify(resolution);
       if (this.asked.get(id) === text || this.unknown.has(id)) continue;
-      const isTaken = await this.send(stream, id, { method: "POST", headers: { "Content-Type": "application/json" }, body: text });
+      const status = await this.send(stream, id, { method: "POST", headers: { "Content-Type": "application/json" }, body: text });
       if (this.stream !== stream) return true;
-      if (isTaken) this.asked.set(id, text); else this.unknown.add(id);
+      if (status === 204) this.asked.set(id, text);
+      else if (FOR_GOOD.includes(status)) this.unknown.add(id);
+      else return this.later();
+      this.wait = 1000;
       return true;
     }
     for (const id of this.asked.keys()) {
@@ -139,9 +156,17 @@ class Requests {
     return false;
   }
 
+  /** The gateway is away or has too much to do: it is asked again, with waits up to 30 s. */
+  later() {
+    this.timer = setTimeout(() => { this.timer = undefined; this.tell(); }, this.wait);
+    this.wait = Math.min(30000, this.wait * 2);
+    return false;
+  }
+
+  /** The answer's status; 0 where there is none. */
   async send(stream, id, options) {
     const path = `/api/v1/trackables/${encodeURIComponent(id)}/resolution?stream=${encodeURIComponent(stream)}`;
-    try { return (await ask(path, options)).ok; } catch { return false; }
+    try { return (await ask(path, options)).status; } catch { return 0; }
   }
 }
 

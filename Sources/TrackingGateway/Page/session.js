@@ -12,28 +12,40 @@ export function ask(path, options = {}) {
   return fetch(path, { ...options, headers, credentials: "same-origin" });
 }
 
+/** The answer and its JSON, {ok, status, body}; the status is 0 where the gateway could not be asked. */
+export async function answer(path, options) {
+  try {
+    const response = await ask(path, options);
+    return { ok: response.ok, status: response.status, body: await response.json().catch(() => undefined) };
+  } catch { return { ok: false, status: 0 }; }
+}
+
 /** The answer's JSON; undefined where it is none or not there. */
 export async function json(path) {
-  try {
-    const response = await ask(path);
-    return response.ok ? await response.json() : undefined;
-  } catch { return undefined; }
+  const { ok, body } = await answer(path);
+  return ok ? body : undefined;
 }
 
-/** Whether somebody is signed in. */
+/** Why an answer is none, in words. */
+export function reason({ status, body }) {
+  if (status === 401) return "You are not signed in any more.";
+  if (status === 429) return "Too many requests: try again in a moment.";
+  if (status >= 400 && status < 500 && body?.detail) return body.detail;
+  return "The gateway cannot answer now: try again later.";
+}
+
+/** Who is signed in; undefined for nobody. Throws where the gateway does not tell. */
 export async function whoami() {
   if (shareToken) return { name: "", isShare: true };
-  const response = await ask("/session");
-  return response.ok ? response.json() : undefined;
+  const { ok, status, body } = await answer("/session");
+  if (!ok && status !== 401) throw new Error(`the gateway answers ${status}`);
+  return ok ? body : undefined;
 }
 
-/** Signs in with a token; tells whether it was taken. */
-export async function signIn(token) {
-  const response = await ask("/session", {
-    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ token }),
-  });
-  return response.ok;
-}
+/** Signs in with a token; the answer. */
+export const signIn = (token) => answer("/session", {
+  method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ token }),
+});
 
 export const signOut = () => ask("/session", { method: "DELETE" });
 

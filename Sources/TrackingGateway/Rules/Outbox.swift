@@ -122,6 +122,27 @@ package struct Outbox: Sendable {
         }
     }
 
+    /// The trackables of messages that some reader has not come to.
+    package func unreadTrackables() async throws(TrackingError) -> Set<TrackableID> {
+        try await self.database.read { db in
+            let ids = try String.fetchAll(
+                db,
+                sql: """
+                    SELECT DISTINCT trackable FROM outbox
+                    WHERE place > (SELECT coalesce(min(place), 0) FROM outboxReader)
+                    """)
+            return Set(try ids.map { try TrackableID($0) })
+        }
+    }
+
+    /// Removes what of a trackable came before a time, told or not.
+    package func remove(_ id: TrackableID, before time: UnixTime) async throws(TrackingError) {
+        try await self.database.write { db in
+            try db.execute(
+                sql: "DELETE FROM outbox WHERE trackable = ? AND time < ?", arguments: [id.rawValue, time.seconds])
+        }
+    }
+
     /// Adds messages, within a transaction.
     package static func add(_ drafts: [Draft], to db: Database) throws {
         for draft in drafts {

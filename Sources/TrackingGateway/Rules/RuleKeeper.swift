@@ -2,6 +2,7 @@ package import Logging
 import ServiceLifecycle
 import Synchronization
 package import TrackingCore
+package import TrackingStore
 package import TrackingSubscriber
 
 /// Looks at everything that is heard with the rules in hand, and puts what they find, and what webhooks want, into the outbox; the
@@ -39,6 +40,8 @@ package final class RuleKeeper: Service {
     private let outbox: Outbox
     private let events: AsyncStream<SubscriberEvent>
     private let publish: @Sendable (TrackingEvent, TrackableID) async throws(TrackingError) -> Void
+    private let history: (any HistoryStore)?
+    private let gate: OutboxGate
     private let logger: Logger
     private let desk: Mutex<Desk>
 
@@ -52,6 +55,8 @@ package final class RuleKeeper: Service {
         var findings: [RuleBook.Finding] = []
         /// Whose place was cleared.
         var cleared: Set<TrackableID> = []
+        /// Of whom the broker keeps a position, or one came since; `nil` once that was compared.
+        var kept: Set<TrackableID>?
         /// What was let go because the file could not be written.
         var lost = 0
 
@@ -71,9 +76,12 @@ package final class RuleKeeper: Service {
     ///
     /// - Parameters:
     ///   - events: What is heard.
+    ///   - history: What was recorded, and what of it was erased; `nil` for none.
+    ///   - gate: Opened once nothing is in the outbox any more that was erased meanwhile.
     ///   - publish: Tells an event on its topic; returns when the broker has it.
     package init(
         configuration: Configuration, database: GatewayDatabase, events: AsyncStream<SubscriberEvent>,
+        history: (any HistoryStore)? = nil, gate: OutboxGate = OutboxGate(),
         publish: @escaping @Sendable (TrackingEvent, TrackableID) async throws(TrackingError) -> Void,
         logger: Logger = Logger(label: "godwit.rules")
     ) {
@@ -82,6 +90,8 @@ package final class RuleKeeper: Service {
         self.store = RuleStore(database)
         self.outbox = Outbox(database)
         self.events = events
+        self.history = history
+        self.gate = gate
         self.publish = publish
         self.logger = logger
         self.desk = Mutex(
@@ -120,6 +130,7 @@ package final class RuleKeeper: Service {
             desk.trips = ToldTrips(trips)
             desk.version = version
         }
+        if try await self.outbox.unreadTrackables().isEmpty { self.gate.open() }
     }
 
     // MARK: - Looking
@@ -132,7 +143,10 @@ package final class RuleKeeper: Service {
                 desk.book.listening(now: now)
             case .connection(_?):
                 desk.book.deaf(now: now)
+            case .positionsKept(let ids):
+                desk.kept = ids
             case .location(let id, let update):
+                desk.kept?.insert(id)
                 if !update.isRetained, update.update.kind == .actual { desk.book.heard(id, now: now) }
                 guard update.update.kind == .actual, !update.isLate else { return }
                 for fix in update.skipped + [update.update.location] {
@@ -177,6 +191,7 @@ package final class RuleKeeper: Service {
                 try await self.save()
                 if count.isMultiple(of: 20) { try await self.reload() }
                 if count.isMultiple(of: 1200) { try await self.trim() }
+                try await self.compare()
             } catch {
                 // What is read while it ends is broken off; nothing is wrong then.
                 guard !Task.isCancelled else { return }
@@ -184,6 +199,29 @@ package final class RuleKeeper: Service {
                 try? await Task.sleep(for: .seconds(1))
             }
         }
+    }
+
+    /// What waits of trackables that were erased, or whose position was cleared, while nobody listened is not told any more.
+    private func compare() async throws(TrackingError) {
+        guard let kept = self.desk.withLock({ $0.kept }) else { return }
+        if !self.gate.isOpen, let history = self.history {
+            for id in try await self.outbox.unreadTrackables() {
+                guard let limit = try await history.verify(id)?.erasedBefore else { continue }
+                try await self.outbox.remove(id, before: limit)
+            }
+        }
+        let known = try await self.database.read { db in try RuleRows.trackables(db) }
+        let missing = Array(known.subtracting(kept))
+        let stored = missing.isEmpty ? [] : try await self.history?.lastPositions(of: missing).map(\.trackable) ?? []
+        let now = self.configuration.now()
+        self.desk.withLock { desk in
+            for id in Set(missing).subtracting(stored) where desk.kept?.contains(id) == false {
+                desk.clear(id, now: now)
+            }
+            desk.kept = nil
+        }
+        try await self.save()
+        self.gate.open()
     }
 
     private func reload() async throws(TrackingError) {
@@ -251,6 +289,7 @@ package final class RuleKeeper: Service {
     /// The rules' events on their topics, in order, each once the broker has the one before it.
     private func tell() async {
         var wait = Duration.milliseconds(50)
+        await self.gate.opened()
         while !Task.isCancelled {
             do throws(TrackingError) {
                 wait = try await self.tellNext() ? .zero : .milliseconds(100)

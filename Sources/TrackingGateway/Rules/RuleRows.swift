@@ -51,6 +51,13 @@ struct RuleRows: Sendable {
         }
     }
 
+    /// Of whom anything is kept that is told, or how a rule stands.
+    static func trackables(_ db: Database) throws -> Set<TrackableID> {
+        Set(
+            try String.fetchAll(db, sql: "SELECT trackable FROM ruleState UNION SELECT trackable FROM outbox")
+                .map { try TrackableID($0) })
+    }
+
     /// The names that a table has.
     static func names(_ db: Database, in table: NameTable) throws -> [TrackableID: RecordName] {
         let rows = try Row.fetchAll(db, sql: "SELECT trackable, stream, seq FROM \(table.rawValue)")

@@ -9,15 +9,18 @@ struct WebhookDesk: Service {
     private let webhooks: [Webhook]
     private let kinds: Set<Outbox.Kind>
     private let outbox: Outbox
+    private let gate: OutboxGate
     private let figures: GatewayFigures
     private let logger: Logger
 
     init(
-        _ configuration: GatewayConfiguration, database: GatewayDatabase, figures: GatewayFigures, logger: Logger
+        _ configuration: GatewayConfiguration, database: GatewayDatabase, gate: OutboxGate, figures: GatewayFigures,
+        logger: Logger
     ) {
         self.webhooks = configuration.webhooks
         self.kinds = configuration.webhookKinds
         self.outbox = Outbox(database)
+        self.gate = gate
         self.figures = figures
         self.logger = logger
     }
@@ -33,7 +36,7 @@ struct WebhookDesk: Service {
                         webhook, kinds: self.kinds, outbox: self.outbox, client: client,
                         figures: self.figures.webhook(webhook, number), logger: self.logger,
                         now: { clock.moment.wall })
-                    await sender.run()
+                    await sender.run(once: self.gate)
                 }
             }
         }

@@ -37,7 +37,9 @@ package struct WebhookSender: Sendable {
     }
 
     /// Tells until a graceful shutdown or cancellation; from the first time on, what comes.
-    package func run() async {
+    ///
+    /// - Parameter gate: What came before is told once it is open.
+    package func run(once gate: OutboxGate? = nil) async {
         await cancelWhenGracefulShutdown {
             var size = DeliverySize()
             var hasBegun = false
@@ -45,6 +47,7 @@ package struct WebhookSender: Sendable {
                 do throws(TrackingError) {
                     if !hasBegun { try await self.outbox.begin(self.webhook.reader) }
                     hasBegun = true
+                    await gate?.opened()
                     try await self.deliverNext(&size)
                 } catch {
                     guard !Task.isCancelled else { return }

@@ -65,6 +65,8 @@ extension Bridge {
 
         func run() async throws {
             Program.startLogging(Logger.Level(rawValue: self.broker.logLevel) ?? .warning)
+            let lock = try self.state.lock("bridge", for: "godwit bridge owntracks")
+            defer { withExtendedLifetime(lock) {} }
             try await Program.run(OwnTracksBridge(try self.parts()))
         }
 
@@ -77,7 +79,10 @@ extension Bridge {
                 receiving, receiveMaximum: 100, user: self.user(of: receiving), certificate: nil, key: nil)
             let receiver = OwnTracksReceiver(
                 reader: OwnTracksReader(reader), transport: transport, quarantine: Quarantine(database: database),
-                failsFast: self.broker.failFast, take: intake.take)
+                failsFast: self.broker.failFast,
+                take: { (id, batch, patience) throws(TrackingError) in
+                    try await intake.take(id, batch, within: patience)
+                })
             return [intake, receiver] + (try self.sender(reader).map { [$0] } ?? [])
         }
 

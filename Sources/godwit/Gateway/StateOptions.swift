@@ -18,6 +18,13 @@ struct StateOptions: ParsableArguments {
         try StateFolder.path(for: name, in: self.state, option: "--state")
     }
 
+    /// Sees to it that no other program of a kind runs on the folder, for as long as the lock is there.
+    ///
+    /// - Throws: `spoolFailed` where one does; `inputUnreadable`.
+    func lock(_ name: String, for program: String) throws(TrackingError) -> StateLock {
+        try StateLock(path: try self.path(for: "\(name).lock"), of: program)
+    }
+
     /// Opens the gateway's database, does something with it, and closes it. A gateway may run beside it.
     ///
     /// - Throws: `storeUnusable`, `storeFailed`, and what `body` throws.
