@@ -69,10 +69,11 @@ struct SpoolStateMachineTests {
         var bench = SpoolBench(try self.configuration())
         bench.open()
         for seq in UInt64(1)...20 { bench.disk[bench.current, default: [:]][seq] = SpoolBench.record(seq) }
-        #expect(bench.machine.appended(SeqSet([1...20]), now: bench.now).count == 1, "it is asked for")
+        let asked = bench.machine.appended(SeqSet([1...20]), of: bench.current, now: bench.now)
+        guard case .read(let query)? = asked.first else { throw CancellationError() }
         bench.machine.held()
         let records = SpoolRecords((1...10).map { SpoolBench.record($0) })
-        bench.perform(bench.machine.loaded(records, missing: SeqSet(), now: bench.now))
+        bench.perform(bench.machine.loaded(records, missing: SeqSet(), by: query.number, now: bench.now))
         #expect(bench.sent == [])
         bench.perform(bench.machine.sendNow(now: bench.now))
         bench.answer()
@@ -83,11 +84,11 @@ struct SpoolStateMachineTests {
         var bench = SpoolBench(try self.configuration())
         bench.open()
         bench.append(1...3)
-        #expect(bench.machine.sendNow(now: bench.now).count == 1, "it is read")
+        guard case .read(let query)? = bench.machine.sendNow(now: bench.now).first else { throw CancellationError() }
         #expect(bench.machine.sendNow(now: bench.now) == [])
         bench.machine.held()
         let records = SpoolRecords((1...3).map { SpoolBench.record($0) })
-        bench.perform(bench.machine.loaded(records, missing: SeqSet(), now: bench.now))
+        bench.perform(bench.machine.loaded(records, missing: SeqSet(), by: query.number, now: bench.now))
         bench.append(4...6)
         bench.answer()
         #expect(bench.sent == [[1, 2, 3]])
