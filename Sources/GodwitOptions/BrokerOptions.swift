@@ -242,7 +242,7 @@ extension BrokerOptions {
     /// The one user and the password, wherever that is given.
     ///
     /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a password file.
-    func login() throws(TrackingError) -> MQTTCredentials? {
+    public func login() throws(TrackingError) -> MQTTCredentials? {
         guard var login = try self.credentials else {
             guard try self.filedPassword() == nil else { throw Self.nobodysPassword }
             return nil

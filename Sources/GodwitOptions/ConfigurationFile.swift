@@ -45,11 +45,13 @@ public struct ConfigurationFile: Sendable {
         guard let data = FileManager.default.contents(atPath: path) else {
             throw ConfigurationFileError.unreadable(path)
         }
+        guard let text = String(validating: data, as: UTF8.self) else {
+            throw ConfigurationFileError.notUTF8(path, line: Self.lineThatIsNotUTF8(data))
+        }
         let root: Node?
-        let text = String(decoding: data, as: UTF8.self)
         // A byte order mark is none of YAML's characters to this parser.
         do { root = try Yams.compose(yaml: text.first == "\u{FEFF}" ? String(text.dropFirst()) : text) } catch {
-            throw ValidationError("'\(path)' is not YAML: \(error)")
+            throw ValidationError("'\(path)'\(Self.fault(error))")
         }
         switch root.map(Self.value) {
         case nil, .nothing: self.entries = []
@@ -66,6 +68,30 @@ public struct ConfigurationFile: Sendable {
         "'\(self.path)'" + (entry.line.map { ", line \($0)" } ?? "") + ": the key '\(entry.key)'"
     }
 
+    /// Where and what is wrong, without a word of the file that may be a secret: the parser's own text repeats its lines.
+    private static func fault(_ error: any Error) -> String {
+        switch error as? YamlError {
+        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+            .composer(_, let problem, let mark, _):
+            return ", line \(mark.line), column \(mark.column): is not YAML: \(problem)"
+        case .reader(let problem, let offset, _, let yaml):
+            let line = offset.map { 1 + yaml.prefix($0).count(where: \.isNewline) }
+            return (line.map { ", line \($0)" } ?? "") + ": is not YAML: \(problem)"
+        case .duplicatedKeysInMapping(let keys, let context):
+            let isName = { (key: String) in key.utf8.count <= 64 && key.allSatisfy { $0.isLetter || $0 == "-" } }
+            let key = keys.first(where: isName).map { "the key '\($0)'" } ?? "a key"
+            return ", line \(context.mark.line): \(key) is given twice"
+        case .no, .memory, .writer, .emitter, .representer, .dataCouldNotBeDecoded, nil:
+            return ": is not YAML"
+        }
+    }
+
+    /// The first line, from 1, that is no text.
+    private static func lineThatIsNotUTF8(_ data: Data) -> Int {
+        let lines = data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        return 1 + (lines.firstIndex { String(validating: $0, as: UTF8.self) == nil } ?? 0)
+    }
+
     private static func value(_ node: Node) -> Value {
         switch node {
         case .scalar(let scalar): node.null == nil ? .text(scalar.string) : .nothing
@@ -80,16 +106,20 @@ public struct ConfigurationFile: Sendable {
     }
 }
 
-/// A configuration file that is not there or cannot be read: exit code 66.
+/// A configuration file that is not there, cannot be read or is no text: exit code 66.
 public enum ConfigurationFileError: Error, CustomStringConvertible {
     /// The file's path.
     case unreadable(String)
+    /// The file's path, and the line, from 1, that is not UTF-8.
+    case notUTF8(String, line: Int)
 
     /// What, where and what to do.
     public var description: String {
         switch self {
         case .unreadable(let path):
             "the configuration file '\(path)' cannot be read; check the path and its permissions"
+        case .notUTF8(let path, let line):
+            "the configuration file '\(path)' is not UTF-8 in line \(line); save it as UTF-8"
         }
     }
 }

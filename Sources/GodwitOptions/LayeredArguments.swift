@@ -157,6 +157,9 @@ public enum LayeredArguments {
         var known = Set(options.map(\.name))
         // A key that is no option: the commands that carry trackables read it themselves.
         if known.contains("trackable") { known.insert("trackables") }
+        if let config = file["config"] {
+            throw ValidationError("\(file.place(config)) names a file of options, which this is; leave it out")
+        }
         guard let unknown = file.entries.first(where: { !known.contains($0.key) }) else { return }
         throw ValidationError(
             "\(file.place(unknown)) is unknown; the keys are the long options of the command, without dashes")

@@ -1,10 +1,14 @@
 private import Glibc
 public import TrackingCore
+private import TrackingRuntime
 
-/// Where an export goes: a file, whole or not there; or standard output. What is written is collected in pieces of 64 KiB.
+/// Where an export goes: a file, whole or not there; or standard output, a pipe or a device, which are written to as they are.
+/// What is written is collected in pieces of 64 KiB.
 public final class OutputFile {
+    /// As it was given; `nil`: standard output.
     private let path: String?
-    private let temporary: String
+    /// The file that is replaced once all is written, and what is written until then.
+    private let replaced: (file: String, temporary: String)?
     private let descriptor: Int32
     private var waiting: [UInt8] = []
 
@@ -12,25 +16,42 @@ public final class OutputFile {
 
     /// Opens it.
     ///
-    /// - Parameter path: The file, which is replaced once all is written; `-` or `nil` for standard output.
+    /// - Parameter path: The file, which is replaced once all is written, at the end of a link where it is one; `-` or `nil` for
+    ///   standard output. A pipe with a name waits for its reader.
     /// - Throws: `inputUnreadable` that names the file that cannot be made.
     public init(_ path: String?) throws(TrackingError) {
         signal(SIGPIPE, SIG_IGN)
-        self.path = path == "-" ? nil : path
-        self.temporary = "\(path ?? "-").\(getpid()).new"
-        guard let path = self.path else {
-            self.descriptor = STDOUT_FILENO
+        let target = path.map { $0 == "-" ? .descriptor(STDOUT_FILENO) : WriteTarget($0) }
+        guard let path, let target, target != .descriptor(STDOUT_FILENO) else {
+            (self.path, self.replaced, self.descriptor) = (nil, nil, STDOUT_FILENO)
             return
         }
-        self.descriptor = open(self.temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        self.path = path
+        switch target {
+        case .file(let file):
+            let temporary = "\(file).\(getpid()).new"
+            self.replaced = (file, temporary)
+            self.descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        case .descriptor(let number):
+            self.replaced = nil
+            self.descriptor = fcntl(number, F_DUPFD_CLOEXEC, 0)
+        case .folder:
+            throw Self.error(path, EISDIR)
+        case .other:
+            self.replaced = nil
+            self.descriptor = open(path, O_WRONLY | O_CLOEXEC)
+        }
         guard self.descriptor >= 0 else { throw Self.error(path, errno) }
     }
 
     deinit {
         guard self.path != nil, self.descriptor >= 0 else { return }
         close(self.descriptor)
-        unlink(self.temporary)
+        if let replaced = self.replaced { unlink(replaced.temporary) }
     }
+
+    /// Whether it is standard output, by whatever name.
+    public var isStandardOutput: Bool { self.path == nil }
 
     /// Writes bytes.
     ///
@@ -45,8 +66,10 @@ public final class OutputFile {
     /// - Throws: As ``write(_:)``.
     public func finish() throws {
         try self.flush()
-        guard let path = self.path else { return }
-        guard fsync(self.descriptor) == 0, rename(self.temporary, path) == 0 else { throw Self.error(path, errno) }
+        guard let replaced = self.replaced else { return }
+        guard fsync(self.descriptor) == 0, rename(replaced.temporary, replaced.file) == 0 else {
+            throw Self.error(replaced.file, errno)
+        }
     }
 
     private func flush() throws {

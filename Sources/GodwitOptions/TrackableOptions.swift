@@ -95,14 +95,20 @@ public struct TrackableOptions: ParsableArguments {
 
     /// What is carried: the flags for a single trackable, or the file's `trackables:`.
     ///
+    /// - Parameter one: The only one that is carried in place of all that are given, which the flags mean then; `nil`: what is
+    ///   given is carried.
     /// - Throws: `ValidationError` that says what is ambiguous, missing or out of range.
-    public func settings(file: ConfigurationFile?) throws -> [(TrackableID, TrackableSettings)] {
+    public func settings(
+        file: ConfigurationFile?, one: TrackableID? = nil
+    ) throws -> [(TrackableID, TrackableSettings)] {
         let listed = try file.map { try TrackableSettings.list($0) } ?? []
         let named = try self.trackable.map { try Self.id($0) }
         let flags = self.single
+        if let one, flags != TrackableSettings() { return [(one, flags)] }
         if named.count + listed.count > 1, flags != TrackableSettings() {
+            let names = flags.names.map { "--\($0)" }.joined(separator: ", ")
             throw ValidationError(
-                "\(named.count + listed.count) trackables are given, and it is ambiguous which of them the resolution flags mean; give each its own under the key 'trackables' of --config"
+                "\(named.count + listed.count) trackables are given, and it is ambiguous which of them is meant by \(names); give each its own under the key 'trackables' of --config"
             )
         }
         guard !(named.isEmpty && listed.isEmpty) else {
@@ -151,6 +157,22 @@ public struct TrackableSettings: Hashable, Sendable {
     public var filter = FilterRule.both
     /// Seconds; 0 is never.
     public var maximumSilence: Double?
+
+    /// The options that are given, by their long names.
+    fileprivate var names: [String] {
+        let all: [(String, Bool)] = [
+            ("destination", self.destination != nil), ("proximity", self.proximity != nil),
+            ("arrival", self.arrival != nil), ("resolution", self.resolution != nil),
+            ("resolution-far", self.resolutionFar != nil),
+            ("resolution-far-watched", self.resolutionFarWatched != nil),
+            ("resolution-near", self.resolutionNear != nil),
+            ("resolution-near-watched", self.resolutionNearWatched != nil),
+            ("battery-threshold", self.batteryThreshold != nil),
+            ("low-battery-multiplier", self.lowBatteryMultiplier != nil), ("floor", self.floor != nil),
+            ("filter", self.filter != .both), ("maximum-silence", self.maximumSilence != nil),
+        ]
+        return all.filter(\.1).map(\.0)
+    }
 
     /// The longest silence; `nil` where it follows the resolution.
     ///

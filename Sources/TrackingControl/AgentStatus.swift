@@ -36,7 +36,7 @@ public struct AgentStatus: Hashable, Sendable {
         public var queue: SpoolAmount
         /// The trip under way, or the last one.
         public var trip: Trip?
-        /// Why the broker refuses its positions or records, while it does.
+        /// Why it failed, or why the broker refuses its positions or records, while it does.
         public var refusal: String?
 
         /// Makes one.

@@ -23,6 +23,13 @@ extension Command.Name {
     /// Take over a set-up link: `broker`, `user`, `token`, `trackable`, `trial`.
     public static let setUp = Command.Name(rawValue: "SETUP")
 
+    /// What may be asked on the local socket alone.
+    public static let localOnly: Set<Command.Name> = [
+        .status, .metrics, .queueList, .queueExport, .queuePurge, .quarantineList, .quarantineRetry, .quarantineDrop,
+        .bind,
+        .setUp,
+    ]
+
     /// What may be asked through the broker, where the agent takes commands from there at all.
     public static let allowedRemotely: Set<Command.Name> = [
         .report, .sendNow, .flush, .startTrip, .stopTrip, .on, .off, .configure, .track, .add, .remove, .destination,

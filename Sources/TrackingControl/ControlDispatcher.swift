@@ -24,11 +24,18 @@ public struct ControlDispatcher: Sendable {
 
     /// Carries out a command that came through the broker. Whether it is expired or was seen is for ``CommandGate`` to say.
     public func answer(_ command: Command, on trackable: TrackableID) async -> CommandAnswer {
-        guard Command.Name.allowedRemotely.contains(command.name) else {
+        guard !Command.Name.localOnly.contains(command.name) else {
             let failure = CommandFailure(.notAllowed, "\(command.name.rawValue) is not taken from the broker")
             return CommandAnswer(id: command.id, outcome: .failure(failure))
         }
+        guard Command.Name.allowedRemotely.contains(command.name) else {
+            return CommandAnswer(id: command.id, outcome: .failure(Self.unknown(command)))
+        }
         return CommandAnswer(id: command.id, outcome: await self.outcome(command, .topic(trackable), { _ in }))
+    }
+
+    private static func unknown(_ command: Command) -> CommandFailure {
+        CommandFailure(.unknownCommand, "there is no command \(command.name.rawValue)")
     }
 
     private func outcome(
@@ -39,7 +46,7 @@ public struct ControlDispatcher: Sendable {
             if let result = try await self.steer(command, arguments) { return .success(result) }
             if let result = try await self.carry(command, arguments) { return .success(result) }
             if let result = try await self.look(command, arguments, say) { return .success(result) }
-            return .failure(CommandFailure(.unknownCommand, "there is no command \(command.name.rawValue)"))
+            return .failure(Self.unknown(command))
         } catch let failure as CommandFailure {
             return .failure(failure)
         } catch let error as TrackingError {

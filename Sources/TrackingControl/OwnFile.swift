@@ -2,7 +2,8 @@ private import Glibc
 public import TrackingCore
 import TrackingRuntime
 
-/// Small files that are replaced as a whole: whoever reads one sees all of the old or all of the new.
+/// Small files that are replaced as a whole: whoever reads one sees all of the old or all of the new. At the end of a link it is
+/// the file there; what is no file is left alone.
 public enum OwnFile {
     /// Writes a file that everyone may read, such as the metrics for node_exporter.
     ///
@@ -18,7 +19,10 @@ public enum OwnFile {
         try self.write(bytes, to: path, mode: 0o600)
     }
 
-    private static func write(_ bytes: [UInt8], to path: String, mode: mode_t) throws(TrackingError) {
+    private static func write(_ bytes: [UInt8], to given: String, mode: mode_t) throws(TrackingError) {
+        guard case .file(let path) = WriteTarget(given) else {
+            throw TrackingError(.inputUnreadable, "'\(given)' is no file, which alone can be replaced; name a file")
+        }
         // Beside the file, so that renaming it is one step; node_exporter reads *.prom only, and not this.
         let temporary = "\(path).\(getpid()).new"
         unlink(temporary)

@@ -51,8 +51,8 @@ public final class MQTTTransport: MessageTransport {
         self.outbox.append(Outbox.Entry(commands: commands, connection: self.queue.knownConnection))
     }
 
-    /// Connects and stays connected until closed, or until the task is cancelled, which says goodbye without waiting for
-    /// what is outstanding. Call it once.
+    /// Connects and stays connected until closed, or until the task is cancelled, which ends the connection at once: the broker
+    /// publishes its will. Call it once.
     public func run() async {
         await withTaskCancellationHandler {
             await self.connection.run()

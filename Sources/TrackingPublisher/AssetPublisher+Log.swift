@@ -110,17 +110,31 @@ extension AssetPublisher {
         }
     }
 
-    /// Puts records back in line under their old names; they go at once.
+    /// Puts records back in line under new names, at the end of the stream that is written; they go at once, on the recording lane.
+    /// Their old numbers stay declared gone.
     ///
-    /// - Parameter names: Which; `nil` for all. Names of which nothing is set aside are passed over.
+    /// - Parameter names: Which; `nil` for all. Names of which nothing is set aside are passed over, and so is what cannot be read.
     /// - Returns: How many there were.
-    /// - Throws: `spoolFailed`, `spoolDamaged`, `stopped`.
+    /// - Throws: `spoolFailed`, `spoolDamaged`, `stopped`: what was not put back by then stays set aside.
     public func retryQuarantined(_ names: [RecordName]?) async throws(TrackingError) -> Int {
-        let parts = try await self.log.inquire { (storage) throws(TrackingError) in
-            try await storage.retryQuarantined(try await Self.places(of: names, in: storage))
+        let wanted = names.map { Set($0) }
+        // What is set aside once more meanwhile is not put back again.
+        let end = try await self.log.inquire { (storage) throws(TrackingError) in try await storage.summary().lastPlace
         }
-        for part in parts { self.mailbox.post(.log(part.trackable, .returned(part.stream, part.seqs))) }
-        return parts.reduce(0) { $0 + $1.seqs.count }
+        var (count, last) = (0, Int64(0))
+        while last < end {
+            let after = last
+            let page = try await self.log.inquire { (storage) throws(TrackingError) in
+                try await storage.quarantined(after: after, maximumCount: Self.pageSize).filter { $0.place <= end }
+            }
+            guard let lowest = page.last?.place else { break }
+            last = lowest
+            let chosen = page.filter { wanted?.contains($0.entry.name) ?? true }
+            for (id, rows) in Dictionary(grouping: chosen, by: \.entry.trackable) {
+                count += try await self.records(.putBack(rows, of: id))
+            }
+        }
+        return count
     }
 
     /// Forgets records that were set aside.
@@ -194,9 +208,4 @@ extension AssetPublisher {
     private func ask(_ request: PublisherStateMachine.LogRequest) async throws(TrackingError) -> Answer {
         try await self.request { .asked(request, request: $0) }.get()
     }
-}
-
-extension SpoolEntry {
-    /// Its name.
-    fileprivate var name: RecordName { RecordName(stream: self.stream, seq: self.record.seq) }
 }

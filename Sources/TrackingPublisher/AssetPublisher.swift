@@ -222,7 +222,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     ///   refuses a trackable, so that positions of it were never sent; `spoolFailed` when the log cannot be opened.
     public func run() async throws {
         let contents = try await self.spool.open(now: self.clock.moment.wall)
-        if let salvage = contents.salvage { LogWorker.tell(salvage, self.logger) }
+        LogWorker.tell(contents, self.logger)
         await withTaskExecutorPreference(self.transport.executor) { await self.work(contents) }
         self.end()
         try await self.spool.close()
@@ -332,6 +332,10 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             self.logger.error(
                 "records were not logged",
                 metadata: ["trackable": "\(id)", "reason": "\(error)", "unsaid": "\(unsaid)"])
+        case .numbersReused(let id, let stream):
+            self.logger.warning(
+                "the log was put back to an earlier state: a recorder has more of its stream; a new one begins",
+                metadata: ["trackable": "\(id)", "stream": "\(stream)"])
         case .recordsRefused(let id, let error):
             self.logger.warning("records are refused", metadata: ["trackable": "\(id)", "reason": "\(error)"])
         case .send(let commands):

@@ -11,7 +11,8 @@ struct LiveLane: Sendable {
     private var skipped: [Location] = []
     private var inFlight: LocationUpdate?
     private var waiting: Location?
-    private var lastSending: MonotonicTime?
+    /// When silence began.
+    private var silentSince: MonotonicTime?
     /// How many ride along at the most: what is left out is in the log, and the recording lane brings it.
     private var passengers = SendLimit(maximum: LocationUpdate.maximumSkipped)
     /// How often running an update with others was lost.
@@ -32,9 +33,9 @@ struct LiveLane: Sendable {
     /// - Parameter isHolding: Whether what waits is held back, and not about to go.
     func silenceDeadline(isHolding: Bool) -> MonotonicTime? {
         let silence = self.filter.effectiveMaximumSilence
-        guard silence > .zero, let lastSending = self.lastSending, isHolding ? self.inFlight == nil : self.isIdle
+        guard silence > .zero, let silentSince = self.silentSince, isHolding ? self.inFlight == nil : self.isIdle
         else { return nil }
-        return lastSending.advanced(by: silence)
+        return silentSince.advanced(by: silence)
     }
 
     /// A captured fix; it is sent, waits or is kept to ride along.
@@ -72,10 +73,12 @@ struct LiveLane: Sendable {
         return self.launch(last, now: now)
     }
 
-    /// It has been silent for too long: the newest fix that was kept back goes out.
+    /// It has been silent for too long: the newest fix that was kept back goes out. Where there is nothing to say, as after a
+    /// refusal of the last update, the silence begins anew.
     ///
     /// - Parameter wallClock: The device's clock; what is ahead of it is never a live update. `nil` where it is not set.
-    mutating func endSilence(wallClock: UnixTime?) {
+    mutating func endSilence(now: MonotonicTime, wallClock: UnixTime?) {
+        self.silentSince = now
         let place = self.skipped.lastIndex { fix in
             wallClock.map { fix.time.since($0) <= LocationFilter.maximumAhead } ?? true
         }
@@ -153,7 +156,7 @@ struct LiveLane: Sendable {
     private mutating func launch(_ update: LocationUpdate, now: MonotonicTime) -> LocationUpdate {
         self.inFlight = update
         self.last = update
-        self.lastSending = now
+        self.silentSince = now
         return update
     }
 

@@ -5,7 +5,8 @@ import TrackingCore
 /// Does what a publisher asks of its log, in order, on a task of its own; what came of it returns as an event.
 ///
 /// Appends that come while one is being written are written together: one commit for all of them, and none waits for company.
-/// Removals wait while one batch after the other is read: see ``Removals``.
+/// Removals wait while one batch after the other is read: see ``Removals``. A log that was closed for damage and cannot be opened
+/// again is tried anew, and what is to be written waits for it: see ``LogOutage``.
 struct LogWorker: Sendable {
     typealias Post = @Sendable (TrackableID, PublisherStateMachine.LogEvent) -> Void
 
@@ -20,10 +21,13 @@ struct LogWorker: Sendable {
     private let queue: Queue
     private let clock: @Sendable () -> UnixTime
     private let isClockSynchronized: @Sendable () -> Bool
+    private let outage: LogOutage
 
-    /// - Parameter isClockSynchronized: Whether somebody vouches for the clock; asked where ``knowsAges`` is false.
+    /// - Parameters:
+    ///   - outage: What goes for a log that cannot be opened again.
+    ///   - isClockSynchronized: Whether somebody vouches for the clock; asked where ``knowsAges`` is false.
     init(
-        storage: any SpoolStorage, limits: SpoolLimits, logger: Logger,
+        storage: any SpoolStorage, limits: SpoolLimits, logger: Logger, outage: LogOutage = LogOutage(),
         isClockSynchronized: @escaping @Sendable () -> Bool = { SystemClockTrust.isSynchronized },
         clock: @escaping @Sendable () -> UnixTime
     ) {
@@ -32,6 +36,7 @@ struct LogWorker: Sendable {
         self.logger = logger
         self.isClockSynchronized = isClockSynchronized
         self.clock = clock
+        self.outage = outage
     }
 
     /// Asks for these; returns at once. What is asked for together is written together.
@@ -70,84 +75,132 @@ struct LogWorker: Sendable {
     /// The log is kept within these limits from the next append on.
     func keep(within limits: SpoolLimits) { self.queue.limits = limits }
 
-    /// Whether the clock tells how old records are. Where it does not, and nobody vouches for it, none goes for its age.
+    /// Whether the clock tells how old records are. Where it does not, and nobody vouches for it, none goes for its age, and
+    /// nothing that records are known by.
     var knowsAges: Bool {
         get { self.queue.knowsAges }
         nonmutating set { self.queue.knowsAges = newValue }
     }
 
+    private var mayLetGoForAge: Bool { self.knowsAges || self.isClockSynchronized() }
+
     /// Nothing more will be asked: ``run(_:)`` returns when all is done.
     func finish() { self.queue.finish() }
 
-    /// Works until ``finish()``.
-    func run(_ post: @escaping Post) async {
+    /// What goes on from one round of work to the next.
+    private struct Course {
+        var outage: LogOutage
         var removals = Removals()
-        for await _ in self.queue.signals { await self.work(self.queue.take(), &removals, post) }
-        await self.work(self.queue.take(isLast: true), &removals, post)
-        await self.perform(&removals, post)
-    }
-
-    private func work(_ jobs: [Job], _ removals: inout Removals, _ post: Post) async {
+        /// What is to be written, in this order.
         var entries: [SpoolEntry] = []
         var state: [String: [UInt8]?] = [:]
+    }
+
+    /// Works until ``finish()``.
+    func run(_ post: @escaping Post) async {
+        var course = Course(outage: self.outage)
+        await withDiscardingTaskGroup { group in
+            for await _ in self.queue.signals {
+                await self.work(self.queue.take(), &course, post)
+                if course.outage.takeAlarm() { group.addTask { await self.wakeAfterPause() } }
+            }
+            group.cancelAll()
+        }
+        await self.work(self.queue.take(isLast: true), &course, isLast: true, post)
+        await self.remove(&course, post)
+        self.giveUp(all: true, &course, post)
+    }
+
+    private func wakeAfterPause() async {
+        try? await Task.sleep(for: self.outage.pause)
+        self.queue.wake()
+    }
+
+    private func work(_ jobs: [Job], _ course: inout Course, isLast: Bool = false, _ post: Post) async {
+        if course.outage.isClosed {
+            await self.reopen(&course, isLast: isLast, post)
+            await self.append(&course, post)
+        }
         var isReading = false
         // First: a question between two records would write them apart.
-        for case .action(let id, .find(let marks)) in jobs { await self.find(marks, of: id, post) }
+        for case .action(let id, .find(let marks)) in jobs { await self.find(marks, of: id, &course, post) }
         for job in jobs {
             switch job {
             case .action(_, .find): break
             case .action(let id, .append(let stream, let record, let mark)):
-                entries.append(SpoolEntry(record, of: id, in: stream, mark: mark))
-            case .action(_, .keep(let name, let value)): state[name] = .some(value)
+                course.entries.append(SpoolEntry(record, of: id, in: stream, mark: mark))
+            case .action(_, .keep(let name, let value)): course.state[name] = .some(value)
             case .action(let id, .remove(let stream, let seqs)):
-                removals.add(seqs, Place(trackable: id, stream: stream), now: .now)
+                course.removals.add(seqs, Place(trackable: id, stream: stream), now: .now)
             case .action, .question:
-                if case .action(_, .read) = job { isReading = true } else { await self.perform(&removals, post) }
-                await self.append(entries, state, post)
-                (entries, state) = ([], [:])
-                await self.perform(job, post)
+                if case .action(_, .read) = job { isReading = true } else { await self.remove(&course, post) }
+                await self.append(&course, post)
+                await self.perform(job, &course, post)
             }
         }
-        await self.append(entries, state, post)
-        if !isReading || removals.areDue(now: .now) { await self.perform(&removals, post) }
+        await self.append(&course, post)
+        if !isReading || course.removals.areDue(now: .now) { await self.remove(&course, post) }
     }
 
-    private func find(_ marks: [RecordMark], of id: TrackableID, _ post: Post) async {
+    private func find(_ marks: [RecordMark], of id: TrackableID, _ course: inout Course, _ post: Post) async {
+        if let error = course.outage.error { return post(id, .findFailed(error)) }
         do throws(TrackingError) {
             post(id, .found(try await self.storage.known(marks, of: id)))
         } catch {
             post(id, .findFailed(error))
-            if error.code == .spoolDamaged { await self.reopen(post) }
+            if error.code == .spoolDamaged { await self.reopen(&course, post) }
         }
     }
 
-    private func append(_ all: [SpoolEntry], _ state: [String: [UInt8]?], _ post: Post) async {
-        var rest = all[...]
-        while !rest.isEmpty || (all.isEmpty && !state.isEmpty) {
-            let part = rest.prefix(Self.maximumAppend)
-            rest = rest.dropFirst(part.count)
-            let error = await self.attempt { () async throws(TrackingError) in
-                try await self.storage.append(Array(part), state: rest.isEmpty ? state : [:], now: self.clock())
-            }
-            for (place, seqs) in Self.places(part) {
-                if let error {
-                    post(place.trackable, .appendFailed(place.stream, seqs, error))
-                } else {
-                    self.logger.trace(
-                        "logged", metadata: ["stream": "\(place.stream)", "seqs": "\(Self.text(seqs))"])
-                    post(place.trackable, .appended(place.stream, seqs))
-                }
-            }
-            if error?.code == .spoolDamaged { await self.reopen(post) }
-            if all.isEmpty { break }
+    /// Writes what is to be written. Where the log is damaged that is done once more in what is whole of it; where it cannot be
+    /// opened it waits.
+    private func append(_ course: inout Course, _ post: Post) async {
+        let hasEntries = !course.entries.isEmpty
+        while !course.outage.isClosed, !course.entries.isEmpty || !course.state.isEmpty {
+            let part = course.entries.prefix(Self.maximumAppend)
+            let state = part.count == course.entries.count ? course.state : [:]
+            var error = await self.write(part, state)
+            if error?.code == .spoolDamaged, await self.reopen(&course, post) { error = await self.write(part, state) }
+            if course.outage.isClosed { break }
+            course.entries.removeFirst(part.count)
+            if course.entries.isEmpty { course.state = [:] }
+            self.tell(part, error, post)
         }
-        if !all.isEmpty, self.queue.limits != SpoolLimits() { await self.trim(post) }
+        if course.outage.isClosed { return self.giveUp(&course, post) }
+        if hasEntries, self.queue.limits != SpoolLimits() { await self.trim(&course, post) }
+    }
+
+    private func write(_ entries: ArraySlice<SpoolEntry>, _ state: [String: [UInt8]?]) async -> TrackingError? {
+        await self.attempt { () async throws(TrackingError) in
+            try await self.storage.append(
+                Array(entries), state: state, now: self.clock(), knowsAges: self.mayLetGoForAge)
+        }
+    }
+
+    /// What cannot wait any longer for the log is told to be lost to it.
+    private func giveUp(all: Bool = false, _ course: inout Course, _ post: Post) {
+        guard let error = course.outage.error else { return }
+        let kept = all ? 0 : course.outage.patience(with: course.entries, now: .now)
+        self.tell(course.entries[kept...], error, post)
+        course.entries.removeSubrange(kept...)
+    }
+
+    private func tell(_ entries: ArraySlice<SpoolEntry>, _ error: TrackingError?, _ post: Post) {
+        for (place, seqs) in Self.places(entries) {
+            if let error {
+                post(place.trackable, .appendFailed(place.stream, seqs, error))
+            } else {
+                self.logger.trace("logged", metadata: ["stream": "\(place.stream)", "seqs": "\(Self.text(seqs))"])
+                post(place.trackable, .appended(place.stream, seqs))
+            }
+        }
     }
 
     /// All at once: of thousands of trackables they share a few transactions.
-    private func perform(_ removals: inout Removals, _ post: Post) async {
+    private func remove(_ course: inout Course, _ post: Post) async {
+        guard !course.outage.isClosed else { return }
         let errors = await withTaskGroup(of: TrackingError?.self) { group in
-            for (place, seqs) in removals.take() {
+            for (place, seqs) in course.removals.take() {
                 group.addTask {
                     await self.attempt { () async throws(TrackingError) in
                         try await self.storage.remove(seqs, of: place.stream)
@@ -159,17 +212,17 @@ struct LogWorker: Sendable {
             }
         }
         for error in errors { self.logger.warning("log", metadata: ["reason": "\(error)"]) }
-        if errors.contains(where: { $0.code == .spoolDamaged }) { await self.reopen(post) }
+        if errors.contains(where: { $0.code == .spoolDamaged }) { await self.reopen(&course, post) }
     }
 
-    private func perform(_ job: Job, _ post: Post) async {
+    private func perform(_ job: Job, _ course: inout Course, _ post: Post) async {
         switch job {
         case .question(let question):
-            if await question(self.storage)?.code == .spoolDamaged { await self.reopen(post) }
+            if await question(self.storage)?.code == .spoolDamaged { await self.reopen(&course, post) }
         case .action(let id, let action):
             guard let error = await self.perform(action, of: id, post) else { return }
             self.logger.warning("log", metadata: ["trackable": "\(id)", "reason": "\(error)"])
-            if error.code == .spoolDamaged { await self.reopen(post) }
+            if error.code == .spoolDamaged { await self.reopen(&course, post) }
         }
     }
 
@@ -178,62 +231,133 @@ struct LogWorker: Sendable {
     ) async -> TrackingError? {
         switch action {
         case .append, .keep, .find, .remove: nil
-        case .read(let stream, let seqs, let maximumBytes): await self.read(stream, seqs, maximumBytes, id, post)
+        case .read(let query): await self.read(query, of: id, post)
         case .quarantine(let stream, let seq, let reason):
-            await self.attempt { () async throws(TrackingError) in
-                try await self.storage.quarantine(seq, of: stream, reason: reason.message)
-                self.logger.warning(
-                    "record set aside",
-                    metadata: [
-                        "trackable": "\(id)", "record": "\(RecordName(stream: stream, seq: seq))",
-                        "reason": "\(reason)",
-                    ])
-            }
+            await self.quarantine(RecordName(stream: stream, seq: seq), of: id, reason, post)
+        case .renumber(let stream, let seqs, let first): await self.renumber(seqs, of: stream, from: first, id, post)
+        case .putBack(let stream, let records, let request):
+            await self.putBack(records, in: stream, of: id, request, post)
         case .forget(let stream):
             await self.attempt { () async throws(TrackingError) in try await self.storage.forget(stream) }
         }
     }
 
-    private func read(
-        _ stream: StreamID, _ seqs: SeqSet, _ maximumBytes: Int, _ trackable: TrackableID, _ post: Post
-    ) async -> TrackingError? {
+    private func read(_ query: RecordQuery, of id: TrackableID, _ post: Post) async -> TrackingError? {
         do throws(TrackingError) {
             let reading = try await self.storage.read(
-                stream, seqs, maximumCount: seqs.count, maximumBytes: maximumBytes)
-            post(trackable, .loaded(reading.records, missing: reading.missing))
+                query.stream, query.seqs, maximumCount: query.seqs.count, maximumBytes: query.maximumBytes)
+            post(id, .loaded(reading.records, missing: reading.missing, query: query.number))
             return nil
         } catch {
-            post(trackable, .readFailed)
+            post(id, .readFailed(query: query.number))
             return error
         }
     }
 
-    private func trim(_ post: Post) async {
+    private func quarantine(
+        _ name: RecordName, of id: TrackableID, _ reason: TrackingError, _ post: Post
+    ) async -> TrackingError? {
+        do throws(TrackingError) {
+            try await self.storage.quarantine(name.seq, of: name.stream, reason: reason.message)
+            self.logger.warning(
+                "record set aside",
+                metadata: ["trackable": "\(id)", "record": "\(name)", "reason": "\(reason)"])
+            post(id, .setAside(name.stream, name.seq))
+            return nil
+        } catch {
+            post(id, .setAsideFailed(name.stream, name.seq))
+            return error
+        }
+    }
+
+    /// Records are written under new names first, and removed under their old ones then. What cannot be read as what it is stays.
+    private func renumber(
+        _ seqs: SeqSet, of stream: StreamID, from first: RecordName, _ id: TrackableID, _ post: Post
+    ) async -> TrackingError? {
+        var (left, next) = (seqs, first)
+        let numbers = first.seq...(first.seq + UInt64(seqs.count) - 1)
+        let error = await self.attempt { () async throws(TrackingError) in
+            while !left.isEmpty {
+                let reading = try await self.storage.read(
+                    stream, left, maximumCount: Self.renumberedAtOnce, maximumBytes: 1 << 20)
+                var (entries, old) = ([SpoolEntry](), SeqSet())
+                for record in reading.records {
+                    guard let renamed = record.renamed(next) else { continue }
+                    entries.append(SpoolEntry(renamed, of: id, in: next.stream))
+                    old.insert(record.seq)
+                    next.seq += 1
+                }
+                try await self.storage.append(entries, state: [:], now: self.clock())
+                for (place, seqs) in Self.places(entries[...]) { post(id, .appended(place.stream, seqs)) }
+                try await self.storage.remove(old, of: stream)
+                left.subtract(reading.missing)
+                left.subtract(reading.records.seqs)
+            }
+        }
+        if next.seq <= numbers.upperBound {
+            let reason = error ?? TrackingError(.spoolFailed, "records could not be read")
+            post(id, .appendFailed(next.stream, SeqSet([next.seq...numbers.upperBound]), reason))
+        }
+        return error
+    }
+
+    private func putBack(
+        _ records: [PutBackRecord], in stream: StreamID, of id: TrackableID, _ request: UInt64, _ post: Post
+    ) async -> TrackingError? {
+        let seqs = SeqSet(records.map { $0.record.seq...$0.record.seq })
+        do throws(TrackingError) {
+            try await self.storage.putBack(records, of: id, in: stream)
+            post(id, .putBack(stream, seqs, request: request))
+            return nil
+        } catch {
+            post(id, .putBackFailed(stream, seqs, error, request: request))
+            return error
+        }
+    }
+
+    private func trim(_ course: inout Course, _ post: Post) async {
         var limits = self.queue.limits
-        if limits.maximumAge != nil, !self.knowsAges, !self.isClockSynchronized() { limits.maximumAge = nil }
+        if limits.maximumAge != nil, !self.mayLetGoForAge { limits.maximumAge = nil }
         do throws(TrackingError) {
             for part in try await self.storage.trim(to: limits, now: self.clock()) {
                 post(part.trackable, .dropped(part.stream, part.seqs))
             }
         } catch {
             self.logger.warning("log", metadata: ["reason": "\(error)"])
+            if error.code == .spoolDamaged { await self.reopen(&course, post) }
         }
     }
 
     /// The file is damaged: what is whole in it is taken over, and new streams begin.
-    private func reopen(_ post: Post) async {
+    ///
+    /// - Returns: Whether it is open again; it may be that this was not tried (``LogOutage``).
+    @discardableResult
+    private func reopen(_ course: inout Course, isLast: Bool = false, _ post: Post) async -> Bool {
+        guard course.outage.mayTry(isLast: isLast, now: .now) else { return false }
         _ = await self.attempt { () async throws(TrackingError) in try await self.storage.close() }
         do throws(TrackingError) {
             let contents = try await self.storage.open(now: self.clock())
-            if let salvage = contents.salvage { Self.tell(salvage, self.logger) }
+            course.outage.opened()
+            Self.tell(contents, self.logger)
             for (trackable, held) in contents.trackables { post(trackable, .reopened(held)) }
+            return true
         } catch {
-            self.logger.error("the log cannot be opened again", metadata: ["reason": "\(error)"])
+            if course.outage.failed(error, now: .now) {
+                self.logger.error("the log cannot be opened again", metadata: ["reason": "\(error)"])
+            }
+            return false
         }
     }
 
-    /// Says what became of a damaged file.
-    static func tell(_ salvage: SpoolSalvage, _ logger: Logger) {
+    /// Says what is wrong with a log that was opened, or became of a damaged one.
+    static func tell(_ contents: SpoolContents, _ logger: Logger) {
+        if let salvage = contents.salvage { Self.tell(salvage, logger) }
+        if let damage = contents.damage {
+            logger.error("the log is damaged and cannot be made anew", metadata: ["reason": "\(damage)"])
+        }
+    }
+
+    private static func tell(_ salvage: SpoolSalvage, _ logger: Logger) {
         let missing = salvage.missing.map { part in
             "\(part.trackable) \(part.stream): \(Self.text(part.seqs))"
         }
@@ -300,6 +424,8 @@ struct LogWorker: Sendable {
         }
     }
 
+    /// How many records are recorded anew in one transaction.
+    private static let renumberedAtOnce = 1000
     /// The most records in one transaction.
     private static let maximumAppend = 10_000
 
@@ -358,6 +484,9 @@ struct LogWorker: Sendable {
                 return state.jobs
             }
         }
+
+        /// There is something to do, though nobody asks for it.
+        func wake() { self.signal.yield() }
 
         func finish() { self.signal.finish() }
     }

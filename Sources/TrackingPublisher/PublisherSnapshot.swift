@@ -18,6 +18,8 @@ public struct PublisherSnapshot: Hashable, Sendable {
         public var id: TrackableID
         /// Its state.
         public var state: PublisherState
+        /// Why it failed; `nil` where it did not.
+        public var failure: TrackingError?
         /// The resolution in force, and why.
         public var resolution: ResolutionInForce
         /// Where it goes.

@@ -39,6 +39,7 @@ extension PublisherStateMachine {
         self.session.disconnected()
         self.presence.disconnected()
         self.outstanding = [:]
+        self.forgetLesserRefusals()
         self.isClosed = disconnection.retry == nil
         if let failure = disconnection.failure {
             self.connectionRefusal = failure.isAboutWhoWeAre ? failure : nil
@@ -72,20 +73,19 @@ extension PublisherStateMachine {
         case .entering(let id):
             return self.session.isAnnounced ? self.enter(id, at: moment) : []
         case .commands(let ids):
-            return zip(ids, refusals).compactMap { id, refusal in refusal.map { .commandsRefused(id, $0) } }
-        case .update, .raw, .history, .presence, .resolution, .other:
+            return zip(ids, refusals).flatMap { self.commandsAnswered(of: $0, $1, at: moment) }
+        case .update, .raw, .history, .presence, .resolution, .clearing, .other:
             return []
         }
     }
 
-    /// The own topic was read: liveness, what was removed meanwhile, then presences.
+    /// The own topic was read: liveness, presences, then what is not known to be cleared.
     private mutating func settled(_ ids: [TrackableID], at moment: Moment) -> [Action] {
         var actions = self.sayAlive()
-        for id in self.unclear { actions += self.clear(id) }
-        self.unclear = []
         // What was added since is entered when its own subscription is answered.
         for id in ids { actions += self.enter(id, at: moment) }
-        return actions
+        // What is said again stands rightly.
+        return actions + self.clearAgain()
     }
 
     private mutating func takenOver() -> [Action] {
@@ -107,7 +107,8 @@ extension PublisherStateMachine {
                 return self.updateTaken(of: id, at: moment) + self.state(of: id, reason: nil)
             }
             if refusal.isContentRefusal { return self.updateRefused(of: id, refusal, at: moment) }
-            let actions = self.closeRecords(of: id, at: moment)
+            // The connection stands: it did not end on the batch that is on its way.
+            let actions = self.closeRecords(of: id, isOrderly: true, at: moment)
             self.assets[id]?.lane.failed()
             return actions + self.refused(id, refusal, at: moment)
         case .history(let id):
@@ -126,7 +127,11 @@ extension PublisherStateMachine {
         case .resolution(let id):
             guard let underWay = self.assets[id]?.resolutionsUnderWay else { return [] }
             self.assets[id]?.resolutionsUnderWay = max(0, underWay - 1)
+            self.answered(.resolution, of: id, isRefused: refusal != nil, at: moment)
             return self.resolutionMayHaveChanged(id)
+        case .clearing(let topic):
+            if self.unclear[topic] == token { self.unclear[topic] = nil }
+            return []
         case .all, .settle, .adding, .entering, .commands, .other:
             return []
         }
@@ -221,7 +226,24 @@ extension PublisherStateMachine {
     mutating func publish(_ topic: Topic, _ payload: [UInt8], _ purpose: Purpose = .other) -> Action {
         let message = OutgoingMessage(
             topic: self.configuration.topicRoot.path(topic), payload: payload, isRetained: topic.isRetained)
-        return .send([.publish(message, self.token(purpose))])
+        let token = self.token(payload.isEmpty ? .clearing(topic) : purpose)
+        if payload.isEmpty || !self.unclear.isEmpty { self.unclear[topic] = payload.isEmpty ? token : nil }
+        return .send([.publish(message, token)])
+    }
+
+    /// Clears what stands there, on the next connection where nothing can be said now.
+    mutating func clear(_ topic: Topic) -> [Action] {
+        guard self.session.isAnnounced else {
+            self.unclear[topic] = 0
+            return []
+        }
+        return [self.publish(topic, [])]
+    }
+
+    /// What is to be cleared and not known to be. By name: so a presence goes before the resolution.
+    private mutating func clearAgain() -> [Action] {
+        let topics = self.unclear.keys.map { (topic: $0, path: self.configuration.topicRoot.path($0)) }
+        return topics.sorted { $0.path < $1.path }.flatMap { self.clear($0.topic) }
     }
 
     /// What a publisher listens to about one of its trackables.

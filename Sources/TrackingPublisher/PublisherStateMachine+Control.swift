@@ -6,7 +6,7 @@ extension PublisherStateMachine {
     func snapshot(at moment: Moment) -> PublisherSnapshot {
         let trackables = self.assets.values.map { asset in
             PublisherSnapshot.Trackable(
-                id: asset.trackable.id, state: asset.state, resolution: asset.inForce,
+                id: asset.trackable.id, state: asset.state, failure: asset.failure, resolution: asset.inForce,
                 destination: asset.trackable.destination, trip: asset.trip.status(at: moment) ?? asset.lastTrip)
         }
         return PublisherSnapshot(
@@ -78,6 +78,7 @@ extension PublisherStateMachine {
     ) -> [Action] {
         let new = self.configuration
         if new.trips != old.trips { self.assets[id]?.trip.configure(new.trips) }
+        if new.deferral != old.deferral { self.assets[id]?.deferralMayHaveChanged(new) }
         var actions: [Action] = []
         if new.lowBattery != old.lowBattery {
             self.assets[id]?.lowBatteryMayHaveChanged(default: new.lowBattery)
@@ -98,13 +99,13 @@ extension PublisherStateMachine {
 
     /// Everyone hears that nobody is here any more; what is on its way is not known to have arrived.
     private mutating func switchedOff(at moment: Moment) -> [Action] {
-        self.outstanding = self.outstanding.filter { !$0.value.isOfTrackable }
+        self.forgetAnswers { $0.published != nil }
         var actions = self.endReports(TrackingError(.stopped, "the agent was switched off"))
         for id in Array(self.assets.keys) {
             actions += self.closeRecords(of: id, isOrderly: true, at: moment)
             for timer: Timer in [.silence(id), .announce(id)] { self.timers.remove(timer) }
             guard self.assets[id]?.failure == nil, self.assets[id]?.since != nil else { continue }
-            if self.session.isAnnounced { actions += self.clear(id) } else { self.unclear.insert(id) }
+            actions += self.clear(id)
             self.assets[id]?.connectionLost()
             self.assets[id]?.since = nil
         }
@@ -128,6 +129,14 @@ extension PublisherStateMachine {
     mutating func listenForCommands(on ids: [TrackableID]) -> [Action] {
         guard self.configuration.takesCommands, !ids.isEmpty else { return [] }
         return [self.subscribe(ids.map { .topic(.command($0)) }, .commands(ids))]
+    }
+
+    /// The broker lets commands of this trackable be heard, or does not: that is told once a connection.
+    mutating func commandsAnswered(of id: TrackableID, _ refusal: TrackingError?, at moment: Moment) -> [Action] {
+        let isKnown = self.lesserRefusals[id]?.what.contains(.commands) == true
+        self.answered(.commands, of: id, isRefused: refusal != nil, at: moment)
+        guard let refusal, !isKnown, self.assets[id] != nil else { return [] }
+        return [.commandsRefused(id, refusal)]
     }
 
     /// A command came: each is carried out once, and none that is too late.
@@ -171,13 +180,9 @@ extension PublisherStateMachine {
     private mutating func tellOfRemoved(
         _ detail: [String: JSONValue], _ id: TrackableID, at moment: Moment
     ) -> [Action] {
-        guard let stream = self.logs[id]?.current,
-            let place = self.logs[id]?.streams.firstIndex(where: { $0.id == stream }),
-            let last = self.logs[id]?.streams[place].last
-        else { return [] }
-        self.logs[id]?.streams[place].last = last + 1
+        guard let stream = self.logs[id]?.current, let seq = self.logs[id]?.nextSeq() else { return [] }
         let event = TrackingEvent(
-            id: UUIDText.random(using: &self.random), stream: stream, seq: last + 1, time: moment.wall, kind: .command,
+            id: UUIDText.random(using: &self.random), stream: stream, seq: seq, time: moment.wall, kind: .command,
             detail: detail)
         let append = Action.log(id, .append(stream, event.record))
         return self.session.isAnnounced ? [self.publish(.event(id), MessageCodec.encode(event)), append] : [append]
@@ -185,11 +190,11 @@ extension PublisherStateMachine {
 }
 
 extension PublisherStateMachine.Purpose {
-    /// Whether it is about what a trackable publishes, and not about what is listened to.
-    fileprivate var isOfTrackable: Bool {
+    /// The trackable that it is published of; `nil` where it is about what is listened to.
+    var published: TrackableID? {
         switch self {
-        case .update, .raw, .history, .presence, .resolution: true
-        case .all, .settle, .adding, .entering, .commands, .other: false
+        case .update(let id), .raw(let id), .history(let id), .presence(let id), .resolution(let id): id
+        case .all, .settle, .adding, .entering, .commands, .clearing, .other: nil
         }
     }
 }

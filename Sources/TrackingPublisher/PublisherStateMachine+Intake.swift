@@ -77,7 +77,7 @@ extension PublisherStateMachine {
         for draft in drafts {
             guard let stream = self.assets[id]?.stream, let seq = self.assets[id]?.nextSeq() else { break }
             let name = RecordName(stream: stream, seq: seq)
-            let content = draft.named(name)
+            let content = draft.content.named(name)
             names[draft.mark] = name
             if told.isNews(content, at: draft.time, now: moment.wall) {
                 news.append(IntakeQueue.News(seq: seq, time: draft.time, content: content))
@@ -127,8 +127,9 @@ extension PublisherStateMachine {
         }
         // Of what is sent at once the newest goes first.
         actions += self.sendNext(of: id, at: moment)
+        guard let stream = self.assets[id]?.stream else { return actions }
         actions += self.askSpool(of: id, at: moment) {
-            $0.appended(seqs, now: moment.now) + $0.flush(now: moment.now)
+            $0.appended(seqs, of: stream, now: moment.now) + $0.flush(now: moment.now)
         }
         return actions + self.settleIntake(of: id)
     }

@@ -6,19 +6,19 @@ extension PublisherStateMachine {
         guard self.assets[id] != nil else { return self.happenedToOther(event, id) }
         switch event {
         case .appended(let stream, let seqs):
-            guard self.written(stream, seqs, of: id) else { return [] }
-            guard self.assets[id]?.fed == nil else { return self.intakeWritten(seqs, of: id, at: moment) }
-            return self.askSpool(of: id, at: moment) { $0.appended(seqs, now: moment.now) }
+            return self.appended(seqs, of: stream, to: id, at: moment)
         case .appendFailed(let stream, let seqs, let error):
             // What the log could not take is declared gone. The live lane goes on with a device's own; what came from outside was
             // not told yet, and comes again under another name.
-            guard self.written(stream, seqs, of: id) else { return [] }
+            guard self.written(stream, seqs, of: id) else { return [.logFailed(id, error)] }
             self.assets[id]?.spool.appendFailed(seqs)
             return [.logFailed(id, error)] + self.intakeFailed(error, of: id)
-        case .loaded(let records, let missing):
-            return self.askSpool(of: id, at: moment) { $0.loaded(records, missing: missing, now: moment.now) }
-        case .readFailed:
-            return self.askSpool(of: id, at: moment) { $0.readFailed(now: moment.now) }
+        case .loaded(let records, let missing, let query):
+            return self.askSpool(of: id, at: moment) {
+                $0.loaded(records, missing: missing, by: query, now: moment.now)
+            }
+        case .readFailed(let query):
+            return self.askSpool(of: id, at: moment) { $0.readFailed(query, now: moment.now) }
         case .found(let known):
             return self.found(known, of: id, at: moment)
         case .findFailed(let error):
@@ -29,8 +29,18 @@ extension PublisherStateMachine {
             return self.reopened(held, of: id, at: moment) + self.intakeFailed(error, of: id)
         case .dropped(let stream, let seqs):
             return self.askSpool(of: id, at: moment) { $0.dropped(seqs, of: stream, now: moment.now) }
-        case .returned(let stream, let seqs):
-            return self.askSpool(of: id, at: moment) { $0.returned(seqs, of: stream, now: moment.now) }
+        case .setAside(let stream, let seq):
+            // Who brought it can do nothing about it: it is kept for a human.
+            return self.askSpool(of: id, at: moment) { $0.setAside(seq, of: stream, now: moment.now) }
+                + self.intakeSafe(SeqSet([seq...seq]), of: stream, id)
+        case .setAsideFailed(let stream, let seq):
+            return self.askSpool(of: id, at: moment) { $0.setAsideFailed(seq, of: stream, now: moment.now) }
+        case .putBack(let stream, let seqs, let request):
+            return self.putBack(seqs, in: stream, of: id, at: moment)
+                + [.answered(request: request, .success(.records(seqs.count)))]
+        case .putBackFailed(let stream, let seqs, let error, let request):
+            if self.written(stream, seqs, of: id) { self.assets[id]?.spool.appendFailed(seqs) }
+            return [.answered(request: request, .failure(error))]
         }
     }
 
@@ -42,12 +52,39 @@ extension PublisherStateMachine {
         let spool = SpoolStateMachine(
             configuration: self.configuration.recording, streams: held.streams, current: stream,
             seed: self.random.next(), now: moment.now)
-        self.assets[id]?.beginStream(stream, spool, after: held.streams.first { $0.id == stream }?.last ?? 0)
+        self.assets[id]?.spool = spool
+        return self.begin(stream, of: id, after: held.streams.first { $0.id == stream }?.last ?? 0, at: moment)
+    }
+
+    /// Another stream is written from now on; presence names it.
+    private mutating func begin(
+        _ stream: StreamID, of id: TrackableID, after last: UInt64, at moment: Moment
+    ) -> [Action] {
+        self.assets[id]?.beginStream(stream, after: last)
         guard self.session.isAnnounced, self.assets[id]?.isSending == true else { return [] }
         return self.announce(id, at: moment)
     }
 
+    /// These get the next numbers of the stream that is written.
+    private mutating func renumber(_ seqs: SeqSet, of stream: StreamID, _ id: TrackableID) -> [Action] {
+        guard let first = self.assets[id]?.nextName else { return [] }
+        for _ in 0..<seqs.count { _ = self.assets[id]?.nextSeq() }
+        return [.log(id, .renumber(stream, seqs, from: first))]
+    }
+
+    /// These are in the log. What was on its way to the disk while the log was opened anew goes out under the name that it was given.
+    mutating func appended(
+        _ seqs: SeqSet, of stream: StreamID, to id: TrackableID, at moment: Moment
+    ) -> [Action] {
+        if self.written(stream, seqs, of: id), self.assets[id]?.fed != nil {
+            return self.intakeWritten(seqs, of: id, at: moment)
+        }
+        return self.askSpool(of: id, at: moment) { $0.appended(seqs, of: stream, now: moment.now) }
+    }
+
     /// These may be sent now.
+    ///
+    /// - Returns: Whether they are of the current stream.
     private mutating func written(_ stream: StreamID, _ seqs: SeqSet, of id: TrackableID) -> Bool {
         guard stream == self.assets[id]?.stream, let last = seqs.last else { return false }
         self.assets[id]?.wrote(through: last)
@@ -58,22 +95,21 @@ extension PublisherStateMachine {
     private mutating func happenedToOther(_ event: LogEvent, _ id: TrackableID) -> [Action] {
         switch event {
         case .appended(let stream, let seqs):
-            self.logs[id]?.change(stream) { held in
-                held.stored.formUnion(seqs)
-                held.last = max(held.last, seqs.last ?? 0)
-            }
+            self.logs[id, default: .init()].appended(seqs, to: stream)
         case .appendFailed(let stream, let seqs, _):
             self.logs[id]?.change(stream) { $0.last = max($0.last, seqs.last ?? 0) }
-        case .returned(let stream, let seqs):
-            if self.logs[id]?.streams.contains(where: { $0.id == stream }) != true {
-                self.logs[id, default: .init()].streams.insert(StoredStream(id: stream, last: seqs.last ?? 0), at: 0)
-            }
-            self.logs[id]?.change(stream) { $0.stored.formUnion(seqs) }
+        case .putBack(let stream, let seqs, let request):
+            self.logs[id, default: .init()].appended(seqs, to: stream)
+            return [.answered(request: request, .success(.records(seqs.count)))]
+        case .putBackFailed(_, _, let error, let request):
+            return [.answered(request: request, .failure(error))]
         case .dropped(let stream, let seqs):
             self.logs[id]?.change(stream) { $0.stored.subtract(seqs) }
+        case .setAside(let stream, let seq):
+            self.logs[id]?.change(stream) { $0.stored.remove(seq...seq) }
         case .reopened(let held):
             self.logs[id] = held
-        case .loaded, .readFailed, .found, .findFailed:
+        case .loaded, .readFailed, .found, .findFailed, .setAsideFailed:
             break
         }
         return []
@@ -101,8 +137,8 @@ extension PublisherStateMachine {
         _ action: SpoolStateMachine.Action, of id: TrackableID, at moment: Moment
     ) -> [Action] {
         switch action {
-        case .read(let stream, let seqs, let bytes):
-            return [.log(id, .read(stream, seqs, maximumBytes: bytes))]
+        case .read(let query):
+            return [.log(id, .read(query))]
         case .publish(let batch):
             self.lastAttempt = moment.wall
             return [self.publish(.history(id), HistoryCodec.encode(batch), .history(id))]
@@ -111,8 +147,11 @@ extension PublisherStateMachine {
             for index in self.senders.indices { self.senders[index].areSafe(seqs, of: stream) }
             return [.log(id, .remove(stream, seqs))] + self.intakeSafe(seqs, of: stream, id)
         case .quarantine(let stream, let seq, let reason):
-            // Who brought it can do nothing about it: it is kept for a human.
-            return [.log(id, .quarantine(stream, seq, reason))] + self.intakeSafe(SeqSet([seq...seq]), of: stream, id)
+            return [.log(id, .quarantine(stream, seq, reason))]
+        case .begin(let stream, let old):
+            return [.numbersReused(id, old)] + self.begin(stream, of: id, after: 0, at: moment)
+        case .renumber(let stream, let seqs):
+            return self.renumber(seqs, of: stream, id)
         case .forget(let stream):
             return [.log(id, .forget(stream))]
         case .tellDropped(let count):
@@ -130,7 +169,14 @@ extension PublisherStateMachine {
                 isAlive: self.session.isLivenessConfirmed),
             isOpen != self.assets[id]?.spool.isOpen
         else { return [] }
-        return self.askSpool(of: id, at: moment) { isOpen ? $0.opened(now: moment.now) : $0.closed(now: moment.now) }
+        if isOpen { return self.askSpool(of: id, at: moment) { $0.opened(now: moment.now) } }
+        self.forgetAnswers { $0 == .history(id) }
+        return self.askSpool(of: id, at: moment) { $0.closed(isOrderly: true, now: moment.now) }
+    }
+
+    /// What comes of these counts for nothing any more: it would be taken for the answer to what is sent next.
+    mutating func forgetAnswers(_ isForgotten: (Purpose) -> Bool) {
+        self.outstanding = self.outstanding.filter { !isForgotten($0.value) }
     }
 
     /// What was on its way on the live lane is not known to have arrived.
@@ -140,6 +186,7 @@ extension PublisherStateMachine {
         var lost = self.assets[id]?.lane.seqsInFlight ?? SeqSet()
         lost.formUnion(self.assets[id]?.takenEarly ?? SeqSet())
         self.assets[id]?.takenEarly = SeqSet()
+        if self.assets[id]?.spool.isUnderWay == true { self.forgetAnswers { $0 == .history(id) } }
         return self.askSpool(of: id, at: moment) {
             $0.closed(isOrderly: isOrderly, now: moment.now) + $0.failedLive(lost, now: moment.now)
         }
@@ -175,7 +222,10 @@ extension PublisherStateMachine {
         // Cleared: the recorder has gone and says nothing.
         guard let payload else { return [] }
         let acknowledgement = try HistoryCodec.decodeAcknowledgement(payload)
-        return self.askSpool(of: id, at: moment) { $0.acknowledged(by: recorder, acknowledgement, now: moment.now) }
+        let given = self.assets[id]?.lastSeq ?? 0
+        return self.askSpool(of: id, at: moment) {
+            $0.acknowledged(by: recorder, acknowledgement, given: given, now: moment.now)
+        }
     }
 
     /// Lets go everything that was not sent: none of it rides along with a live position, or is told as an event, either.
@@ -208,6 +258,28 @@ extension PublisherStateMachine {
 }
 
 extension SpoolContents.Trackable {
+    /// These are on disk. A stream that is not known begins with them, as it does there.
+    mutating func appended(_ seqs: SeqSet, to stream: StreamID) {
+        if !self.streams.contains(where: { $0.id == stream }) { self.begin(stream) }
+        self.change(stream) { held in
+            held.stored.formUnion(seqs)
+            held.last = max(held.last, seqs.last ?? 0)
+        }
+    }
+
+    /// A new stream begins.
+    mutating func begin(_ stream: StreamID) {
+        self.streams.append(StoredStream(id: stream))
+        self.current = stream
+    }
+
+    /// Gives out the next number of the stream that goes on; `nil` when none does.
+    mutating func nextSeq() -> UInt64? {
+        guard let place = self.streams.firstIndex(where: { $0.id == self.current }) else { return nil }
+        self.streams[place].last += 1
+        return self.streams[place].last
+    }
+
     /// Changes what is known of one of its streams.
     mutating func change(_ stream: StreamID, _ change: (inout StoredStream) -> Void) {
         guard let place = self.streams.firstIndex(where: { $0.id == stream }) else { return }

@@ -58,7 +58,10 @@ extension PublisherStateMachine {
     ) -> [Action] {
         let id = member.trackable
         guard self.assets[id] != nil else { return [] }
-        guard member.presence.kind == .subscriber else { return self.compareOwners(member, change, at: moment) }
+        guard member.presence.kind == .subscriber else {
+            if case .left = change { return [] }
+            return self.compareOwners(member, at: moment)
+        }
         let subscriber = SubscriberID(client: member.client, session: member.presence.session)
         switch change {
         case .arrived:
@@ -131,11 +134,8 @@ extension PublisherStateMachine {
     }
 
     /// The publisher with the latest `since` owns the trackable; a tie goes to the greater session id.
-    private mutating func compareOwners(
-        _ other: Member, _ change: PresenceStateMachine.Change, at moment: Moment
-    ) -> [Action] {
+    mutating func compareOwners(_ other: Member, at moment: Moment) -> [Action] {
         let id = other.trackable
-        if case .left = change { return [] }
         guard let since = self.assets[id]?.since, self.assets[id]?.failure == nil else { return [] }
         let theirs = (other.presence.since, other.presence.session)
         guard theirs > (since, self.session.session) else { return [] }
@@ -143,7 +143,7 @@ extension PublisherStateMachine {
             .takenOver, "another publisher, '\(other.client)', carries '\(id)' since later; remove it there or here")
         let detail: [String: TrackingEvent.DetailValue] = ["client": .text(other.client.rawValue)]
         var actions = self.tell(.collision, detail, of: id, at: moment)
-        actions.append(self.publish(.publisher(id, self.session.client), []))
+        actions += self.clear(.publisher(id, self.session.client))
         self.assets[id]?.failure = error
         self.timers.remove(.silence(id))
         if self.configuration.onCollision == .clear { actions += self.clearRecords(of: id, at: moment) }

@@ -7,17 +7,24 @@ extension PublisherStateMachine {
         guard let asset = self.assets[id], asset.failure == nil, asset.refusal == nil, self.configuration.isOn else {
             return []
         }
-        let since = asset.since ?? self.since(for: id, at: moment)
-        self.assets[id]?.since = since
+        if asset.since == nil {
+            let since = self.since(for: id, at: moment)
+            self.assets[id]?.since = since
+            // Nobody who is there is later; with one that says the latest time there is it may be a tie.
+            let overtaken = self.presence.owner(of: id).map { self.compareOwners($0, at: moment) } ?? []
+            guard overtaken.isEmpty else { return overtaken }
+        }
         // After an outage the newest position goes at once.
         self.isReleaseDue = true
         return self.announce(id, at: moment)
     }
 
-    /// The greater of the own clock and a little after the latest publisher that stands.
+    /// The greater of the own clock and a little after the latest publisher that stands; where none is later on the wire, a tie
+    /// decides.
     private func since(for id: TrackableID, at moment: Moment) -> UnixTime {
         let latest = self.presence.standingPublishers(on: id).map(\.since).max()
-        return max(moment.wall, latest.map { UnixTime($0.seconds + 0.001) } ?? moment.wall)
+        let after = latest.map { UnixTime($0.seconds + 0.001) } ?? moment.wall
+        return min(max(moment.wall, after), WireLimits.latestTime)
     }
 
     /// Presence, the resolution in force and the last update.
@@ -31,7 +38,8 @@ extension PublisherStateMachine {
             self.publish(.publisher(id, self.session.client), MessageCodec.encode(presence), .presence(id))
         ]
         self.assets[id]?.published = nil
-        self.assets[id]?.unshownTrip = asset.unshownTrip ?? asset.trip.current
+        self.assets[id]?.spool.spoke()
+        self.assets[id]?.unshownTrip = asset.unshownTrip ?? asset.trip.status(at: moment)
         // The state first: no resolution is published that tells an old one.
         actions += self.state(of: id, reason: nil)
         actions += self.resolutionMayHaveChanged(id)
@@ -167,6 +175,7 @@ extension PublisherStateMachine {
             case .silence(let id): actions += self.silenceEnded(id, at: moment)
             case .announce(let id): if self.session.isAnnounced { actions += self.announceAgain(id, at: moment) }
             case .retry(let id): actions += self.retry(id, at: moment)
+            case .lesser(let id): actions += self.tryLesser(id)
             case .asset(let id): actions += self.assetTimerFired(id, at: moment)
             case .lease(let id): actions += self.leaseEnded(id, at: moment)
             case .intake(let id, let request): actions += self.intakeExpired(request, of: id)
@@ -202,7 +211,7 @@ extension PublisherStateMachine {
             return []
         }
         let wall = self.believedTime(at: moment)
-        self.assets[id]?.lane.endSilence(wallClock: wall)
+        self.assets[id]?.lane.endSilence(now: moment.now, wallClock: wall)
         guard let update = self.assets[id]?.lane.again(now: moment.now) else { return [] }
         return self.send(update, of: id, at: moment)
     }

@@ -15,6 +15,8 @@ extension PublisherStateMachine {
             return self.sendRecords(all: true, at: moment)
         case .purge:
             return self.purge(number, at: moment)
+        case .putBack(let rows, let id):
+            return self.putBack(rows, of: id, number)
         case .bind(let trackable, let unsent):
             return self.bind(trackable, unsent: unsent, number, at: moment)
         case .sending:

@@ -9,7 +9,6 @@ extension PublisherStateMachine {
             floor: trackable.floor ?? self.configuration.floor, default: self.configuration.defaultResolution)
         _ = funnel.changed(.batteryRead(percent: self.battery))
         self.assets[trackable.id] = self.asset(trackable, funnel, at: moment)
-        self.unclear.remove(trackable.id)
         var actions = self.tellLifecycle(.started, of: [trackable.id], at: moment)
         actions += self.tellLowBattery(of: trackable.id, at: moment)
         actions += self.resolutionMayHaveChanged(trackable.id)
@@ -59,28 +58,30 @@ extension PublisherStateMachine {
     /// Takes leave of one trackable: its presence and its resolution are cleared, its last position stays.
     mutating func remove(_ id: TrackableID, at moment: Moment) -> [Action] {
         guard let asset = self.assets.removeValue(forKey: id) else { return [] }
+        self.forgetAnswers { $0.published == id }
         let ended = self.endIntake(of: id)
         self.logs[id] = asset.held
         self.kept[Self.tripKey(id)] = asset.trip.encoded(at: moment)
         self.requests[id] = nil
         self.crowded.remove(id)
-        for timer: Timer in [.silence(id), .announce(id), .retry(id), .asset(id)] { self.timers.remove(timer) }
+        self.lesserRefusals[id] = nil
+        for timer: Timer in [.silence(id), .announce(id), .retry(id), .lesser(id), .asset(id)] {
+            self.timers.remove(timer)
+        }
         var actions = self.apply(self.presence.forget(id), at: moment)
-        if self.session.isAnnounced {
+        if self.session.isConnected {
             let commands: [TopicFilter] = self.configuration.takesCommands ? [.topic(.command(id))] : []
             let paths = (self.filters(id) + commands).map { self.configuration.topicRoot.path($0) }
             actions.append(.send([.unsubscribe(paths)]))
-            // Of a trackable that another publisher owns, what stands is the other's.
-            if asset.failure == nil, self.configuration.isOn { actions += self.clear(id) }
-        } else if asset.failure == nil, asset.since != nil {
-            self.unclear.insert(id)
         }
+        // Of a trackable that another publisher owns, what stands is the other's.
+        if asset.failure == nil, asset.since != nil { actions += self.clear(id) }
         actions.append(.removed(id))
         return actions + ended + self.sensorMayHaveChanged()
     }
 
     mutating func clear(_ id: TrackableID) -> [Action] {
-        [self.publish(.publisher(id, self.session.client), []), self.publish(.resolution(id), [])]
+        self.clear(.publisher(id, self.session.client)) + self.clear(.resolution(id))
     }
 
     // MARK: - Fixes and conditions

@@ -10,6 +10,8 @@ extension PublisherStateMachine {
             let error = TrackingError(.invalidName, "'\(id)' is not carried; add it first")
             return [.answered(request: request, .failure(error))]
         }
+        // What failed is final: nothing more of it is recorded here.
+        if let failure = self.assets[id]?.failure { return [.answered(request: request, .failure(failure))] }
         do throws(TrackingError) {
             let change = try self.assets[id]?.changeTrip(mode, at: moment, next: next)
             let answer = change.map { Action.answered(request: request, .success(.trip($0.trip))) }
@@ -71,7 +73,9 @@ extension PublisherStateMachine {
         guard let deadline = self.assets[id]?.trip.nextDeadline, deadline <= moment.now,
             let next = self.assets[id]?.nextName
         else { return [] }
-        return self.tripChanged(self.assets[id]?.trip.timerFired(at: moment, next: next), of: id, at: moment)
+        let change = self.assets[id]?.trip.timerFired(at: moment, next: next)
+        guard self.assets[id]?.failure == nil else { return [] }
+        return self.tripChanged(change, of: id, at: moment)
     }
 
     /// What the deciders of the capture found concerns every trackable.

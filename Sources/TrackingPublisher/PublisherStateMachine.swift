@@ -52,10 +52,10 @@ public struct PublisherStateMachine: Sendable {
         case appended(StreamID, SeqSet)
         /// These could not be written.
         case appendFailed(StreamID, SeqSet, TrackingError)
-        /// These were read; `missing` were damaged or are not there.
-        case loaded(SpoolRecords, missing: SeqSet)
-        /// They could not be read; it is tried again.
-        case readFailed
+        /// The query of this number found these; `missing` were damaged or are not there.
+        case loaded(SpoolRecords, missing: SeqSet, query: UInt64)
+        /// What the query of this number asks for could not be read; it is tried again.
+        case readFailed(query: UInt64)
         /// Of what was to be found these are known, under these names.
         case found([RecordMark: RecordName])
         /// It could not be looked up.
@@ -64,8 +64,14 @@ public struct PublisherStateMachine: Sendable {
         case reopened(SpoolContents.Trackable)
         /// These were let go unsent, to keep to the log's limits.
         case dropped(StreamID, SeqSet)
-        /// These were set aside, and are records of the log again.
-        case returned(StreamID, SeqSet)
+        /// This was set aside, durably.
+        case setAside(StreamID, UInt64)
+        /// This could not be set aside.
+        case setAsideFailed(StreamID, UInt64)
+        /// These were set aside, and are records of the log under these numbers; the request asked for that.
+        case putBack(StreamID, SeqSet, request: UInt64)
+        /// They could not be put back; the numbers are given out.
+        case putBackFailed(StreamID, SeqSet, TrackingError, request: UInt64)
     }
 
     /// What the caller asks of the log.
@@ -76,6 +82,8 @@ public struct PublisherStateMachine: Sendable {
         case flush
         /// Forget everything that waits: answered with `records`.
         case purge
+        /// Put these, which were set aside, back in line: answered with `records`.
+        case putBack([QuarantinedRecord], of: TrackableID)
         /// Carry this in place of what is carried: answered with `bound`.
         case bind(Trackable, unsent: UnsentPoints)
         /// Tell how sending goes: answered with `sending`.
@@ -106,14 +114,18 @@ public struct PublisherStateMachine: Sendable {
         case append(StreamID, SpoolRecord, mark: RecordMark? = nil)
         /// Look up which of these are known; answered by `found` or `findFailed`. Nothing is being written that has one of them.
         case find([RecordMark])
-        /// Read these, as many of the first as have `maximumBytes` together; answered by `loaded`.
-        case read(StreamID, SeqSet, maximumBytes: Int)
+        /// Read these; answered by `loaded` or `readFailed`.
+        case read(RecordQuery)
         /// These may go. Not answered.
         case remove(StreamID, SeqSet)
         /// Keep this value with what is written next; `nil` removes it. Not answered.
         case keep(String, [UInt8]?)
-        /// Set it aside. Not answered.
+        /// Set it aside; answered by `setAside` or `setAsideFailed`.
         case quarantine(StreamID, UInt64, TrackingError)
+        /// Record these anew, from this name on, and let go of them under their old one; answered by `appended` and `appendFailed`.
+        case renumber(StreamID, SeqSet, from: RecordName)
+        /// Put these back in line; answered by `putBack` or `putBackFailed`.
+        case putBack(StreamID, [PutBackRecord], request: UInt64)
         /// Nothing of this stream is left to be told. Not answered.
         case forget(StreamID)
     }
@@ -144,6 +156,8 @@ public struct PublisherStateMachine: Sendable {
         case limitsChanged(SpoolLimits)
         /// Tell the operator: records could not be written to the log.
         case logFailed(TrackableID, TrackingError)
+        /// Tell the operator: the log was put back to an earlier state, and this stream of it ends.
+        case numbersReused(TrackableID, StreamID)
         /// Tell the operator: the broker does not take batches, and why.
         case recordsRefused(TrackableID, TrackingError)
         /// Tell the caller: a fix was captured, and what became of it.
@@ -173,6 +187,8 @@ public struct PublisherStateMachine: Sendable {
         case history(TrackableID)
         case presence(TrackableID)
         case resolution(TrackableID)
+        /// What stood there is to go.
+        case clearing(Topic)
         /// The command topics of these trackables, in this order.
         case commands([TrackableID])
         case other
@@ -182,6 +198,8 @@ public struct PublisherStateMachine: Sendable {
         case silence(TrackableID)
         case announce(TrackableID)
         case retry(TrackableID)
+        /// What the broker refuses of this trackable, and it goes on without, is tried again.
+        case lesser(TrackableID)
         /// Something of this trackable or its log is due.
         case asset(TrackableID)
         /// Nothing came of a trackable that is fed from outside.
@@ -202,8 +220,11 @@ public struct PublisherStateMachine: Sendable {
     var requests: [TrackableID: [ClientID: [SessionID: Resolution]]] = [:]
     /// Where there is no room for more requests: nobody is looked through again until somebody leaves.
     var crowded: Set<TrackableID> = []
-    /// Removed while nothing could be said: their presence and resolution are cleared on the next connection.
-    var unclear: Set<TrackableID> = []
+    /// Where something of its own may stand that is to go, with the number of the message that clears it; 0 before one was sent.
+    /// What the broker has not taken when a connection is lost is sent again on the next.
+    var unclear: [Topic: TransportToken] = [:]
+    /// What the broker refuses, and trackables go on without.
+    var lesserRefusals: [TrackableID: LesserRefusals] = [:]
     var assets = AssetTable()
     /// What was brought from outside and not answered yet.
     var intakes: [TrackableID: IntakeQueue] = [:]

@@ -83,11 +83,21 @@ struct TrackedAsset: Sendable {
             destination: trackable.destination, threshold: trackable.constraints?.proximityThreshold)
         var filter = LocationFilter(
             resolution: funnel.current, rule: trackable.filter, maximumSilence: trackable.maximumSilence)
-        if configuration.deferral != nil { filter.shortestSilence = SendDeferral.maximumWait }
+        filter.shortestSilence = Self.shortestSilence(configuration)
         self.lane = LiveLane(filter: filter)
         self.sendsLive = configuration.sendsLive
         self.rawLane = configuration.sendsRawLocations && configuration.sendsLive ? LiveLane(filter: filter) : nil
         self.lowBattery = Self.lowBattery(of: trackable, default: configuration.lowBattery)
+    }
+
+    private static func shortestSilence(_ configuration: PublisherConfiguration) -> Duration {
+        configuration.deferral == nil ? LocationFilter.usualSilence : SendDeferral.maximumWait
+    }
+
+    /// Sending waits until some way was gone, or does not any more: it may be silent for as long.
+    mutating func deferralMayHaveChanged(_ configuration: PublisherConfiguration) {
+        self.lane.filter.shortestSilence = Self.shortestSilence(configuration)
+        self.rawLane?.filter.shortestSilence = Self.shortestSilence(configuration)
     }
 
     /// The threshold of its own counts in place of the device's.
@@ -144,9 +154,8 @@ struct TrackedAsset: Sendable {
     }
 
     /// The log begins a new life.
-    mutating func beginStream(_ stream: StreamID, _ spool: SpoolStateMachine, after last: UInt64) {
+    mutating func beginStream(_ stream: StreamID, after last: UInt64) {
         self.stream = stream
-        self.spool = spool
         self.lastSeq = last
         self.written = last
         self.takenEarly = SeqSet()

@@ -47,6 +47,7 @@ public struct RecorderStateMachine: Sendable {
     /// How many messages came on the connection of this number.
     private var taken = 0
     private var connection = -1
+    private var refusals = RefusedFilters()
     /// What is to be acknowledged and has not been said, and when it is said at the latest.
     var owed: [TrackableID: Acknowledgement] = [:]
     var owedUntil: MonotonicTime?
@@ -98,7 +99,7 @@ public struct RecorderStateMachine: Sendable {
 
     /// When it is to be told ``Event/timer``.
     public var nextDeadline: MonotonicTime? {
-        var deadlines = [self.owedUntil, self.session.nextDeadline, self.stopUntil]
+        var deadlines = [self.owedUntil, self.session.nextDeadline, self.stopUntil, self.refusals.retryAt]
         switch self.storing {
         case .idle: deadlines.append(self.waiting.since?.advanced(by: RecorderConfiguration.longestWait))
         case .busy: break
@@ -128,13 +129,15 @@ public struct RecorderStateMachine: Sendable {
         case .connected(let connection, let sessionPresent):
             self.connection = connection
             self.taken = 0
-            let subscription = Action.intake([.subscribe(self.configuration.filters, 1)])
+            self.refusals = RefusedFilters()
+            let subscription = Action.intake([.subscribe(self.refusals.asking(self.configuration.filters), 1)])
             let isGap = !sessionPresent && !(self.configuration.isFirstRun && connection == 0)
             if isGap { self.noteGap(at: moment) }
             return [.tell(.connected(sessionPresent: sessionPresent)), subscription]
                 + (isGap ? [.tell(.possibleGap)] : [])
         case .disconnected(let disconnection):
             self.isIntakeOver = disconnection.retry == nil
+            self.refusals = RefusedFilters()
             return [.tell(.disconnected(disconnection))]
         case .received(let message):
             // What comes after the last page was closed is not acknowledged: the broker keeps it.
@@ -144,8 +147,8 @@ public struct RecorderStateMachine: Sendable {
             self.countMessage(moment.now)
             return []
         case .subscribed(_, let refusals):
-            return zip(self.configuration.filters, refusals).compactMap { filter, refusal in
-                refusal.map { .tell(.subscriptionRefused(filter: filter, $0)) }
+            return self.refusals.answered(refusals, now: moment.now).map {
+                .tell(.subscriptionRefused(filter: $0.filter, $0.reason))
             }
         case .published: return []
         }
@@ -229,6 +232,7 @@ public struct RecorderStateMachine: Sendable {
             actions.append(.store(page.batch))
         }
         if let until = self.owedUntil, until <= moment.now { actions += self.sayAll() }
+        if let filters = self.refusals.timerFired(now: moment.now) { actions.append(.intake([.subscribe(filters, 1)])) }
         if self.session.timerFired(now: moment.now) { actions += self.sayBirth() }
         return actions
     }

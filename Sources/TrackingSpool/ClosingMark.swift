@@ -1,10 +1,16 @@
 import Foundation
 
 /// A small file beside a log that was closed in order: it says which file that was, so that a copy, a restored file or one
-/// that was changed by others is not taken for it.
+/// that was changed by others is not taken for it; and which records it had, so that an index that lists others is noticed.
 ///
 /// It is removed before anything is written to the log.
 struct ClosingMark {
+    /// How a log was closed in order.
+    struct Closing: Hashable {
+        /// Of its book, see ``SpoolBook/digest``; `nil` where an earlier release closed it.
+        var digest: UInt64?
+    }
+
     let log: String
     private var path: String { self.log + ".closed" }
 
@@ -21,13 +27,13 @@ struct ClosingMark {
     }
 
     /// Notes that the log was closed in order. A mark that cannot be written is none.
-    func leave() {
+    func leave(_ closing: Closing) {
         // The time of change is on the disk before the mark is.
         guard Self.synchronize(self.log), let identity = Self.identity(self.log) else { return }
         let descriptor = open(self.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
-        let bytes = Array(identity.utf8)
+        let bytes = Array((identity + (closing.digest.map { "\($0)\n" } ?? "")).utf8)
         let written = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
         guard written == bytes.count, fsync(descriptor) == 0 else {
             unlink(self.path)
@@ -36,12 +42,14 @@ struct ClosingMark {
         _ = Self.synchronize(self.folder)
     }
 
-    /// Whether the log is the one that was closed in order. The mark is gone afterwards, from the disk as well.
-    func take() -> Bool {
+    /// How the log was closed; `nil` where it is not the one that was closed in order. The mark is gone afterwards, from the disk as
+    /// well.
+    func take() -> Closing? {
         let mark = Self.text(of: self.path)
         let identity = Self.identity(self.log)
-        guard unlink(self.path) == 0 else { return false }
-        return Self.synchronize(self.folder) && mark != nil && mark == identity
+        guard unlink(self.path) == 0, Self.synchronize(self.folder), let mark, let identity, mark.hasPrefix(identity)
+        else { return nil }
+        return Closing(digest: UInt64(mark.dropFirst(identity.count).dropLast()))
     }
 
     private var folder: String {

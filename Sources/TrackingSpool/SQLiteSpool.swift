@@ -94,16 +94,16 @@ public final class SQLiteSpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/append(_:state:now:)``.
+    /// See ``SpoolStorage/append(_:state:now:knowsAges:)``.
     public func append(
-        _ records: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime
+        _ records: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime, knowsAges: Bool
     ) async throws(TrackingError) {
         let growth = records.reduce(state.reduce(0) { $0 + ($1.value?.count ?? 0) + 64 }) {
             $0 + $1.record.payload.count + ($1.mark == nil ? 64 : 256)
         }
         let kind = Job.Kind.write(count: records.count, isDurable: self.durability == .full, growth: growth)
         try await self.performOpen(kind) { file, db in
-            try file.append(records, state: state, now: now, db)
+            try file.append(records, state: state, now: now, knowsAges: knowsAges, db)
         } failed: { file in
             for entry in records { file?.book.gaveOut(entry.record.seq, of: entry.stream) }
         }
@@ -120,17 +120,9 @@ public final class SQLiteSpool: SpoolStorage {
     public func read(
         _ stream: StreamID, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int
     ) async throws(TrackingError) -> SpoolReading {
-        let path = self.path
         self.sweeping.withLock { $0.lastReading = .now }
         return try await self.performOpen(.alone) { file, db in
-            let reading = try file.read(stream, seqs, maximumCount: maximumCount, maximumBytes: maximumBytes, db)
-            let lost = reading.missing.intersection(file.book[stream]?.stored ?? SeqSet())
-            if !lost.isEmpty {
-                // The file is not what it should be: the next time it is opened, all that is whole is taken over.
-                SpoolOpening.wantSalvage(of: path)
-                try file.transaction(isDurable: false) { try file.remove(lost, of: stream, $0) }
-            }
-            return reading
+            try file.readOrLetGo(stream, seqs, maximumCount: maximumCount, maximumBytes: maximumBytes, db)
         }
     }
 
@@ -166,10 +158,15 @@ public final class SQLiteSpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/retryQuarantined(_:)``.
-    public func retryQuarantined(_ places: [Int64]?) async throws(TrackingError) -> [SpoolPart] {
-        try await self.performOpen(.write(count: places?.count ?? 1, isDurable: true)) { file, db in
-            try file.retryQuarantined(places, db)
+    /// See ``SpoolStorage/putBack(_:of:in:)``.
+    public func putBack(
+        _ records: [PutBackRecord], of trackable: TrackableID, in stream: StreamID
+    ) async throws(TrackingError) {
+        let growth = records.reduce(0) { $0 + $1.record.payload.count + 64 }
+        try await self.performOpen(.write(count: records.count, isDurable: true, growth: growth)) { file, db in
+            try file.putBack(records, of: trackable, in: stream, db)
+        } failed: { file in
+            for record in records { file?.book.gaveOut(record.record.seq, of: stream) }
         }
     }
 
@@ -189,11 +186,20 @@ public final class SQLiteSpool: SpoolStorage {
     public func trim(to limits: SpoolLimits, now: UnixTime) async throws(TrackingError) -> [SpoolPart] {
         var gone: [StreamID: SpoolPart] = [:]
         while true {
-            let kind = Job.Kind.write(count: SpoolFile.trimmedAtOnce, isDurable: false)
-            let parts = try await self.performOpen(kind) { file, db in try file.trim(to: limits, now: now, db) }
-            guard let parts else { return Array(gone.values) }
-            for part in parts { gone[part.stream, default: part].seqs.formUnion(part.seqs) }
+            do throws(TrackingError) {
+                guard let parts = try await self.trimSome(to: limits, now: now) else { return Array(gone.values) }
+                for part in parts { gone[part.stream, default: part].seqs.formUnion(part.seqs) }
+            } catch {
+                // What went is told; what is wrong says so at the next trim again.
+                guard gone.isEmpty else { return Array(gone.values) }
+                throw error
+            }
         }
+    }
+
+    private func trimSome(to limits: SpoolLimits, now: UnixTime) async throws(TrackingError) -> [SpoolPart]? {
+        let kind = Job.Kind.write(count: SpoolFile.trimmedAtOnce, isDurable: false)
+        return try await self.performOpen(kind) { file, db in try file.trim(to: limits, now: now, db) }
     }
 
     /// See ``SpoolStorage/summary()``.
@@ -214,7 +220,7 @@ public final class SQLiteSpool: SpoolStorage {
             file = nil
             try withExtendedLifetime(open) {
                 try open.close()
-                ClosingMark(log: path).leave()
+                ClosingMark(log: path).leave(.init(digest: open.book.digest))
             }
         }
     }

@@ -163,6 +163,14 @@ struct SpoolBook {
         self.streams[place].isDirty = true
     }
 
+    /// Everything of a stream below a number was removed before, and has no rows here.
+    mutating func begins(at floor: UInt64, _ id: StreamID) {
+        guard let place = self.places[id] else { return }
+        self.streams[place].floor = floor
+        self.streams[place].weighed = floor
+        self.streams[place].isDirty = true
+    }
+
     /// A number was given out, whatever became of its record.
     mutating func gaveOut(_ seq: UInt64, of id: StreamID) {
         guard let place = self.places[id], self.streams[place].last < seq else { return }
@@ -171,6 +179,20 @@ struct SpoolBook {
     }
 
     mutating func written() { for place in self.streams.indices { self.streams[place].isDirty = false } }
+
+    /// Of which records there are, and how many rows of removed ones.
+    var digest: UInt64 {
+        var sum = FNV1a()
+        for stream in self.streams {
+            sum.add(number: UInt64(bitPattern: stream.number))
+            sum.add(number: UInt64(stream.unswept))
+            for range in stream.stored.ranges {
+                sum.add(number: range.lowerBound)
+                sum.add(number: range.upperBound)
+            }
+        }
+        return sum.value
+    }
 
     /// As the publisher sees it.
     var trackables: [TrackableID: SpoolContents.Trackable] {

@@ -9,8 +9,8 @@ extension SpoolFile {
     /// How many old marks are let go in one transaction.
     private static let marksLetGo = 100_000
 
-    /// Adds the marks of these records, and lets the oldest go.
-    func remember(_ entries: [SpoolEntry], now: UnixTime, _ db: Database) throws {
+    /// Adds the marks of these records, and lets the oldest go: those that are too old only where it is known how old they are.
+    func remember(_ entries: [SpoolEntry], now: UnixTime, knowsAges: Bool, _ db: Database) throws {
         let marked = entries.filter { $0.mark != nil }
         guard !marked.isEmpty else { return }
         let added = Int64(clamping: Int(now.seconds))
@@ -23,6 +23,7 @@ extension SpoolFile {
             self.book.marks[id] = try self.book.marks[id].map { $0 + own.count } ?? self.countMarks(of: id, db)
             try self.letGoMarks(of: id, db)
         }
+        guard knowsAges else { return }
         try self.letGoMarks(before: added - RecordMark.maximumAge.components.seconds, db)
     }
 
@@ -51,6 +52,70 @@ extension SpoolFile {
             if row.checksum == statement.integer(2) { known[mark] = name }
         }
         return known
+    }
+
+    /// These records are not known any more. One pass over the marks of their trackable.
+    func forgetMarks(of seqs: SeqSet, in stream: SpoolBook.Stream, _ db: Database) throws {
+        let places = try self.placesOfMarks(of: seqs, in: stream, db)
+        let deletion = try DirectStatement("DELETE FROM mark WHERE place = ?", in: db)
+        for place in places {
+            deletion.bind(place, 1)
+            try deletion.run()
+        }
+        if let count = self.book.marks[stream.trackable] { self.book.marks[stream.trackable] = count - places.count }
+    }
+
+    private func placesOfMarks(of seqs: SeqSet, in stream: SpoolBook.Stream, _ db: Database) throws -> [Int64] {
+        let rows = try DirectStatement("SELECT place, name FROM mark WHERE trackable = ?", in: db)
+        defer { rows.reset() }
+        rows.bind(stream.trackable.rawValue, 1)
+        var places: [Int64] = []
+        while try rows.step() {
+            guard let name = RecordName(rows.text(1)), name.stream == stream.id, seqs.contains(name.seq) else {
+                continue
+            }
+            places.append(rows.integer(0))
+        }
+        return places
+    }
+
+    /// What a record is known by, from now on under another name. Keys begin with the record's time, or with 1970 where it is known
+    /// by its digest alone: no others are looked at.
+    func renameMarks(of entry: SpoolEntry, to name: RecordName, _ db: Database) throws {
+        let update = try DirectStatement("UPDATE mark SET name = ?, checksum = ? WHERE place = ?", in: db)
+        for time in Set([entry.record.time, UnixTime(0)]) {
+            for (place, mark) in try self.marks(of: entry, at: time, db) {
+                var renamed = mark
+                renamed.name = name
+                update.bind(renamed.name.description, 1)
+                update.bind(renamed.checksum, 2)
+                update.bind(place, 3)
+                try update.run()
+            }
+        }
+    }
+
+    /// The marks of a record that have this time, and their places.
+    private func marks(
+        of entry: SpoolEntry, at time: UnixTime, _ db: Database
+    ) throws -> [(place: Int64, mark: StoredMark)] {
+        let statement = try DirectStatement(
+            """
+            SELECT place, key, added, checksum FROM mark WHERE trackable = ? AND key BETWEEN ? AND ? AND name = ?
+            """, in: db)
+        defer { statement.reset() }
+        let keys = RecordMark.keys(at: time)
+        statement.bind(entry.trackable.rawValue, 1)
+        statement.bind(keys.lowest, 2)
+        statement.bind(keys.highest, 3)
+        statement.bind(entry.name.description, 4)
+        var marks: [(Int64, StoredMark)] = []
+        while try statement.step() {
+            let mark = StoredMark(
+                trackable: entry.trackable, key: statement.bytes(1), name: entry.name, added: statement.integer(2))
+            if mark.checksum == statement.integer(3) { marks.append((statement.integer(0), mark)) }
+        }
+        return marks
     }
 
     private func countMarks(of id: TrackableID, _ db: Database) throws -> Int {

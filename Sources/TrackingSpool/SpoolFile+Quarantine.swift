@@ -11,15 +11,21 @@ extension SpoolFile {
         query.bind(stream.number, 1)
         query.bind(Int64(clamping: seq), 2)
         defer { query.reset() }
-        // A damaged record is not worth keeping.
+        let own = SeqSet(CollectionOfOne(seq...seq))
         if try query.step(), let record = Self.record(query, from: 1, of: stream) {
             let entry = SpoolEntry(record, of: stream.trackable, in: id)
             let text = String(decoding: reason.utf8.prefix(500), as: UTF8.self)
             try self.insert(QuarantinedRecord(place: query.integer(0), entry: entry, reason: text), db)
+        } else {
+            // A damaged record is not worth keeping: it may come once more.
+            self.noteDamage()
+            try self.forgetMarks(of: own, in: stream, db)
         }
         query.reset()
-        // Its place is needed if it comes back.
-        try self.delete(SeqSet(CollectionOfOne(seq...seq)), of: stream, db)
+        // It is there now: no second copy of it waits to be swept.
+        guard try self.delete(own, of: stream, db) else {
+            throw SpoolDamage(reason: "the index of its records leads to others")
+        }
     }
 
     func insert(_ row: QuarantinedRecord, _ db: Database) throws {
@@ -64,38 +70,19 @@ extension SpoolFile {
         return rows
     }
 
-    func retryQuarantined(_ places: [Int64]?, _ db: Database) throws -> [SpoolPart] {
-        var back: [StreamID: SpoolPart] = [:]
-        let insertion = try DirectStatement("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", in: db)
-        try self.eachQuarantined(places, db) { row in
-            let id = row.entry.stream
-            let stream = self.book[id] ?? self.book.begin(id, of: row.entry.trackable, isEnded: true)
-            guard !stream.stored.contains(row.entry.record.seq) else { return }
-            try self.clearWay(for: row.entry.record.seq, of: stream, db)
-            try self.insert(row.entry.record, of: stream, at: row.place, with: insertion)
-            let seq = SeqSet(CollectionOfOne(row.entry.record.seq...row.entry.record.seq))
-            self.book.added(seq, of: id, bytes: row.entry.record.payload.count)
-            back[id, default: SpoolPart(trackable: stream.trackable, stream: id, seqs: SeqSet())].seqs.formUnion(seq)
-        }
-        _ = try self.dropQuarantined(places, db)
-        return Array(back.values)
-    }
-
-    private func eachQuarantined(
-        _ places: [Int64]?, _ db: Database, _ body: (QuarantinedRecord) throws -> Void
+    func putBack(
+        _ records: [PutBackRecord], of trackable: TrackableID, in stream: StreamID, _ db: Database
     ) throws {
-        if let places {
-            for place in places {
-                let row = try self.quarantined(after: place &- 1, maximumCount: 1, db).first
-                if let row, row.place == place { try body(row) }
+        let entries = records.map { SpoolEntry($0.record, of: trackable, in: stream) }
+        for (record, entry) in zip(records, entries) {
+            let row = try self.quarantined(after: record.place &- 1, maximumCount: 1, db).first
+            guard let row, row.place == record.place else {
+                throw TrackingError(.spoolFailed, "a record is not set aside any more")
             }
-            return
+            try self.renameMarks(of: row.entry, to: entry.name, db)
         }
-        var last: Int64 = 0
-        while let row = try self.quarantined(after: last, maximumCount: 1, db).first {
-            try body(row)
-            last = row.place
-        }
+        try self.append(entries, state: [:], now: UnixTime(0), db)
+        _ = try self.dropQuarantined(records.map(\.place), db)
     }
 
     func dropQuarantined(_ places: [Int64]?, _ db: Database) throws -> Int {

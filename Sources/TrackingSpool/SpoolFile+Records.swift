@@ -4,7 +4,9 @@ import TrackingSQLite
 
 /// Writing and reading records, inside a transaction.
 extension SpoolFile {
-    func append(_ entries: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime, _ db: Database) throws {
+    func append(
+        _ entries: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime, knowsAges: Bool = true, _ db: Database
+    ) throws {
         for entry in entries where self.book[entry.stream]?.stored.contains(entry.record.seq) == true {
             throw TrackingError(.spoolFailed, "the log has a record \(entry.record.seq) of this stream already")
         }
@@ -17,7 +19,6 @@ extension SpoolFile {
             let stream = self.book[first.stream] ?? self.book.begin(first.stream, of: first.trackable)
             var seqs = SeqSet()
             var bytes = 0
-            try self.clearWay(for: first.record.seq, of: stream, db)
             for entry in run {
                 try self.insert(entry.record, of: stream, at: self.book.nextPlace, with: statement)
                 self.book.nextPlace += 1
@@ -26,7 +27,7 @@ extension SpoolFile {
             }
             self.book.added(seqs, of: first.stream, bytes: bytes)
         }
-        try self.remember(entries, now: now, db)
+        try self.remember(entries, now: now, knowsAges: knowsAges, db)
         for (name, value) in state {
             try self.set(StoredValue(name: name, value: value, version: self.book.nextVersion), db)
             self.book.nextVersion += 1
@@ -138,21 +139,29 @@ extension SpoolFile {
         let lowest = above.through((rest.first ?? .max) - 1)
         above.subtract(lowest)
         if !lowest.isEmpty { self.book.left(lowest, of: id) }
-        if !above.isEmpty { try self.delete(above, of: stream, db) }
+        if !above.isEmpty, try !self.delete(above, of: stream, db) { self.noteDamage() }
     }
 
-    /// Removes records with their rows.
-    func delete(_ seqs: SeqSet, of stream: SpoolBook.Stream, _ db: Database) throws {
-        let deletion = try DirectStatement("DELETE FROM record WHERE stream = ? AND seq BETWEEN ? AND ?", in: db)
-        var bytes = 0
+    /// Removes records with their rows. Where the index leads to another record, that one stays: each row is asked itself.
+    ///
+    /// - Returns: Whether every row was where the index says.
+    func delete(_ seqs: SeqSet, of stream: SpoolBook.Stream, _ db: Database) throws -> Bool {
+        let deletion = try DirectStatement(
+            """
+            DELETE FROM record WHERE place IN (SELECT place FROM record WHERE stream = ?1 AND seq BETWEEN ?2 AND ?3) \
+            AND +stream = ?1 AND +seq BETWEEN ?2 AND ?3
+            """, in: db)
+        var (bytes, count) = (0, 0)
         for range in seqs.ranges {
             bytes &+= try self.bytes(of: range, in: stream, db)
             deletion.bind(stream.number, 1)
             deletion.bind(Int64(clamping: range.lowerBound), 2)
             deletion.bind(Int64(clamping: range.upperBound), 3)
             try deletion.run()
+            count += db.changesCount
         }
         self.book.removed(seqs, of: stream.id, bytes: bytes)
+        return count >= seqs.count
     }
 
     func bytes(of range: ClosedRange<UInt64>, in stream: SpoolBook.Stream, _ db: Database) throws -> Int {

@@ -19,6 +19,8 @@ extension SpoolFile {
         }
     }
 
+    /// Where the index leads to a record that is not below the floor, that one stays: each row is asked itself.
+    ///
     /// - Returns: How many there were.
     @discardableResult
     func sweep(_ stream: SpoolBook.Stream, atMost count: Int, _ db: Database) throws -> Int {
@@ -26,13 +28,15 @@ extension SpoolFile {
         let statement = try DirectStatement(
             """
             DELETE FROM record WHERE place IN \
-            (SELECT place FROM record WHERE stream = ? AND seq < ? ORDER BY seq LIMIT ?)
+            (SELECT place FROM record WHERE stream = ?1 AND seq < ?2 ORDER BY seq LIMIT ?3) \
+            AND +stream = ?1 AND +seq < ?2
             """, in: db)
         statement.bind(stream.number, 1)
         statement.bind(Int64(clamping: stream.floor), 2)
         statement.bind(Int64(count), 3)
         try statement.run()
         let deleted = db.changesCount
+        if deleted < min(count, stream.unswept) { self.noteDamage() }
         self.book.swept(deleted < count ? stream.unswept : deleted, of: stream.id)
         return deleted
     }
@@ -46,12 +50,5 @@ extension SpoolFile {
         guard stream.weighed < stream.floor else { return }
         let bytes = try self.bytes(of: stream.weighed...(stream.floor - 1), in: stream, db)
         self.book.weighed(bytes, of: stream.id)
-    }
-
-    /// A record that comes back below the floor lowers it: no other row may come back with it.
-    func clearWay(for seq: UInt64, of stream: SpoolBook.Stream, _ db: Database) throws {
-        guard seq < stream.floor, stream.unswept > 0 else { return }
-        self.book.recall(stream.id)
-        try self.sweep(stream, atMost: .max, db)
     }
 }

@@ -27,8 +27,9 @@ final class SpoolFile {
     /// - Parameters:
     ///   - isOrderly: Whether it was closed in order: its streams go on.
     ///   - checkedSize: A file that was not closed in order is checked as a whole when it has at most so many bytes.
+    ///   - isDamaged: Whether it is known to be damaged: its indexes and what it says need not be right, only its pages.
     /// - Throws: ``SpoolDamage``, or SQLite's own error.
-    init(path: String, isOrderly: Bool, checkedSize: Int64) throws {
+    init(path: String, isOrderly: Bool, checkedSize: Int64, isDamaged: Bool = false) throws {
         var configuration = Configuration()
         configuration.busyMode = .immediateError
         configuration.foreignKeysEnabled = false
@@ -46,7 +47,8 @@ final class SpoolFile {
         Glibc.close(Glibc.open(path, O_CREAT | O_CLOEXEC, 0o600))
         self.connection = try DatabaseQueue(path: path, configuration: configuration)
         try self.use { db in
-            try self.prepare(db, checkedSize: isOrderly ? 0 : checkedSize)
+            try self.prepare(
+                db, checkedSize: isOrderly ? 0 : checkedSize, by: isDamaged ? "quick_check" : "integrity_check")
             try self.load(db)
             guard !isOrderly else { return }
             self.book.update { $0.isEnded = true }
@@ -144,6 +146,9 @@ final class SpoolFile {
         }
     }
 
+    /// The file is not what it should be: the next time it is opened, all that is whole is taken over.
+    func noteDamage() { SpoolOpening.wantSalvage(of: self.connection.path) }
+
     /// Writes what the book knows, and closes.
     func close() throws {
         self.book.update { _ in }
@@ -155,7 +160,7 @@ final class SpoolFile {
 
 /// Opening.
 extension SpoolFile {
-    private func prepare(_ db: Database, checkedSize: Int64) throws {
+    private func prepare(_ db: Database, checkedSize: Int64, by check: String) throws {
         let found = try String.fetchAll(db, sql: "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid")
         if found.isEmpty, try Int64.fetchOne(db, sql: "PRAGMA page_count") ?? 0 > 1 {
             throw SpoolDamage(reason: "its tables are not there")
@@ -176,7 +181,7 @@ extension SpoolFile {
         else { throw SpoolDamage(reason: "its header is not that of a log") }
         let pages = try Int64.fetchOne(db, sql: "PRAGMA page_count") ?? 0
         guard pages * Int64(SpoolSchema.pageSize) <= checkedSize else { return }
-        let verdict = try String.fetchOne(db, sql: "PRAGMA integrity_check(1)") ?? "no answer"
+        let verdict = try String.fetchOne(db, sql: "PRAGMA \(check)(1)") ?? "no answer"
         guard verdict == "ok" else { throw SpoolDamage(reason: verdict) }
     }
 

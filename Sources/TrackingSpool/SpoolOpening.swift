@@ -24,24 +24,23 @@ struct SpoolOpening {
         if !self.exists(self.wish), LogTraces(path: self.path).areMissing { throw self.isForeign }
         let lock = try SpoolLock(log: self.path)
         try self.finishSalvage()
-        let mark = ClosingMark(log: self.path)
-        let isOrderly = mark.take()
-        var salvage: SpoolSalvage?
+        let closing = ClosingMark(log: self.path).take()
+        var contents = SpoolContents()
         var file: SpoolFile?
         do {
             if let reason = self.knownDamage { throw SpoolDamage(reason: reason) }
-            file = try self.open(isOrderly: isOrderly)
+            file = try self.open(closing)
         } catch {
             guard let reason = self.damage(error) else { throw error }
             let hasOtherTables = (error as? SpoolDamage)?.hasOtherTables ?? false
             if hasOtherTables, LogTraces(path: self.path).areMissing { throw self.isForeign }
-            salvage = try self.salvage(reason)
+            file = try self.salvageOrOpen(reason, &contents)
         }
-        let opened = try file ?? self.open(isOrderly: false)
+        let opened = try file ?? self.open(nil)
         opened.lock = lock
-        return (
-            opened, SpoolContents(trackables: opened.book.trackables, state: try opened.loadState(), salvage: salvage)
-        )
+        contents.trackables = opened.book.trackables
+        contents.state = try opened.loadState()
+        return (opened, contents)
     }
 
     private var isForeign: TrackingError {
@@ -50,15 +49,24 @@ struct SpoolOpening {
             "the file \(self.path) is not a log and was left as it is: name another with --spool, or move it away")
     }
 
-    private func open(isOrderly: Bool) throws -> SpoolFile {
-        let file = try SpoolFile(path: self.path, isOrderly: isOrderly, checkedSize: self.checkedSize)
+    private func open(_ closing: ClosingMark.Closing?) throws -> SpoolFile {
+        let file = try SpoolFile(path: self.path, isOrderly: closing != nil, checkedSize: self.checkedSize)
         _ = try file.loadState()
+        // A page of the index may be whole, and of another day.
+        if let digest = closing?.digest, digest != file.book.digest {
+            throw SpoolDamage(reason: "its index does not list the records that it was closed with")
+        }
         return file
     }
 
     /// What is known to be wrong before the file is opened.
     private var knownDamage: String? {
         if FileManager.default.fileExists(atPath: self.wish) { return "parts of it could not be read" }
+        return self.damageAhead
+    }
+
+    /// What SQLite would delete, or take for the end, of the write-ahead log.
+    private var damageAhead: String? {
         // SQLite would delete the write-ahead log of an empty file.
         if LogRows.size(of: self.path) == 0, LogRows.size(of: self.path + "-wal") > 0 { return "the file is empty" }
         if WriteAheadCheck.isDamaged(self.path + "-wal") { return "its write-ahead log is damaged" }
@@ -84,19 +92,48 @@ struct SpoolOpening {
 
     /// Makes the log anew beside the damaged one, sets that one aside and puts the new one in its place: whenever this is
     /// cut short, nothing is lost.
-    private func salvage(_ reason: String) throws -> SpoolSalvage {
+    ///
+    /// - Returns: The damaged one where it cannot be made anew, but can be used as it is until it is opened the next time.
+    private func salvageOrOpen(_ reason: String, _ contents: inout SpoolContents) throws -> SpoolFile? {
         Self.wantSalvage(of: self.path)
-        try self.remove(self.draft)
         try self.remove(self.next)
-        let file = try SpoolFile(path: self.draft, isOrderly: true, checkedSize: 0)
-        var report = try SpoolSalvager.salvage(self.path, into: file, reason: reason)
-        try file.close()
-        try self.remove(self.draft + ".reserve")
+        var report: SpoolSalvage
+        do {
+            report = try self.makeDraft(reason)
+        } catch {
+            // It would take the last room.
+            self.removeDraft()
+            guard let file = self.openAsItIs() else { throw error }
+            contents.damage = "\(reason); to make it anew failed: \(error)"
+            return file
+        }
         try FileManager.default.moveItem(atPath: self.draft, toPath: self.next)
         report.path = try self.setAside()
         (report.keptFiles, report.keptBytes) = self.kept
         try self.finishSalvage()
+        contents.salvage = report
+        return nil
+    }
+
+    private func makeDraft(_ reason: String) throws -> SpoolSalvage {
+        try self.remove(self.draft)
+        let file = try SpoolFile(path: self.draft, isOrderly: true, checkedSize: 0)
+        let report = try SpoolSalvager.salvage(self.path, into: file, reason: reason)
+        try file.close()
+        try self.remove(self.draft + ".reserve")
         return report
+    }
+
+    private func removeDraft() {
+        for name in [self.draft, self.draft + ".reserve"] { try? self.remove(name) }
+    }
+
+    /// The damaged log, where its trees, its list of free pages and its write-ahead log are whole: what is written to it harms
+    /// nothing that could still be taken over.
+    private func openAsItIs() -> SpoolFile? {
+        guard self.exists(self.path), self.damageAhead == nil else { return nil }
+        let file = try? SpoolFile(path: self.path, isOrderly: false, checkedSize: .max, isDamaged: true)
+        return (try? file?.loadState()) == nil ? nil : file
     }
 
     /// Renames the log and what belongs to it.

@@ -11,7 +11,7 @@ struct SpoolSalvager {
     private var known: [StreamID: SpoolBook.Stream] = [:]
     private var values: [String: StoredValue] = [:]
     private var places = SeqSet()
-    private var orphans: [Int64: SeqSet] = [:]
+    private var orphans = OrphanedRecords()
     private var setAside = Set<SpoolEntry>()
     private var pending: [(place: Int64, stream: StreamID, record: SpoolRecord)] = []
     private var marks: [StoredMark] = []
@@ -28,7 +28,7 @@ struct SpoolSalvager {
         try rows.forEach { try salvager.takeMark($0, file) }
         try salvager.flushMarks(file)
         var report = SpoolSalvage(path: path, reason: reason, count: salvager.count)
-        report.orphans = salvager.orphans.values.reduce(0) { $0 + $1.count }
+        report.orphans = salvager.orphans.count
         report.missing = file.book.streams.compactMap { stream in
             guard stream.floor <= stream.last else { return nil }
             let gaps = SeqSet(stream.stored.gaps(in: stream.floor...stream.last))
@@ -51,16 +51,19 @@ struct SpoolSalvager {
         case .value(let value):
             if self.values[value.name]?.version ?? 0 < value.version { self.values[value.name] = value }
         case .quarantined(let row): self.setAside.insert(row.entry)
-        case .record, .mark: break
+        case .mark(let mark): self.orphans.expect(mark.name.stream)
+        case .record: break
         }
     }
 
     private mutating func begin(_ file: SpoolFile) throws {
         let (streams, values) = (self.known.values.sorted { $0.number < $1.number }, self.values.values)
+        for id in self.known.keys { self.orphans.expectNone(of: id) }
         try file.transaction(isDurable: false) { db in
             for stream in streams {
                 _ = file.book.begin(stream.id, of: stream.trackable, isEnded: true)
                 file.book.gaveOut(stream.last, of: stream.id)
+                file.book.begins(at: stream.floor, stream.id)
             }
             for value in values { try file.set(value, db) }
         }
@@ -77,7 +80,7 @@ struct SpoolSalvager {
             try file.transaction(isDurable: false) { try file.insert(moved, $0) }
         case .record(let place, let number, let record, let checksum):
             guard let id = self.streams[number]?.first(where: { RecordChecksum($0).accepts(record, checksum) }) else {
-                if self.streams[number] == nil { self.orphans[number, default: SeqSet()].insert(record.seq) }
+                if self.streams[number] == nil { self.orphans.add(record, number: number, checksum) }
                 return
             }
             guard let stream = self.known[id], record.seq >= stream.floor, !stream.stored.contains(record.seq),
@@ -91,14 +94,14 @@ struct SpoolSalvager {
 
     /// What a lost record was known by is lost with it: it may come once more.
     private mutating func takeMark(_ row: LogRow, _ file: SpoolFile) throws {
-        guard case .mark(let mark) = row else { return }
-        if let stream = self.known[mark.name.stream], mark.name.seq >= stream.floor,
-            !stream.stored.contains(mark.name.seq)
-        {
-            return
-        }
+        guard case .mark(let mark) = row, !self.isLost(mark.name) else { return }
         self.marks.append(mark)
         if self.marks.count >= Self.recordsTogether { try self.flushMarks(file) }
+    }
+
+    private func isLost(_ name: RecordName) -> Bool {
+        guard let stream = self.known[name.stream] else { return self.orphans.contains(name) }
+        return name.seq >= stream.floor && !stream.stored.contains(name.seq)
     }
 
     private mutating func flushMarks(_ file: SpoolFile) throws {

@@ -52,20 +52,21 @@ public protocol HistoryStore: Sendable {
     /// - Throws: `storeFailed`.
     func trackables(in box: GeoBox, during times: TimeSpan) async throws(TrackingError) -> [TrackableID]
 
-    /// The trips of a trackable that were under way in `times`, by their start: at most `limit`. One whose end was not told was
-    /// under way for ``TripStateMachine/longestSilence`` after what was heard of it last.
+    /// The trips of a trackable that were under way in `times`, by their start, then their id: at most `limit`. One whose end was
+    /// not told was under way for ``TripStateMachine/longestSilence`` after what was heard of it last.
     ///
-    /// - Parameter start: Only those that began later; `nil` for all.
+    /// - Parameter last: The last trip of the page before; `nil` for the first page.
     /// - Throws: `storeFailed`.
     func trips(
-        of trackable: TrackableID, during times: TimeSpan, after start: UnixTime?, limit: Int
+        of trackable: TrackableID, during times: TimeSpan, after last: Trip?, limit: Int
     ) async throws(TrackingError) -> [Trip]
 
-    /// The events of a trackable, by time: at most `limit` of those in `times`.
+    /// The events of a trackable, by time, then stream, then `seq`: at most `limit` of those in `times`.
     ///
+    /// - Parameter last: The last event of the page before; `nil` for the first page.
     /// - Throws: `storeFailed`.
     func events(
-        of trackable: TrackableID, during times: TimeSpan, limit: Int
+        of trackable: TrackableID, during times: TimeSpan, after last: TrackingEvent?, limit: Int
     ) async throws(TrackingError) -> [TrackingEvent]
 
     /// What the store knows of a trackable's streams; `nil` when it does not know the trackable.
@@ -144,9 +145,23 @@ extension HistoryStore {
     ) async throws(TrackingError) -> [Trip] {
         var trips: [Trip] = []
         while true {
-            let page = try await self.trips(of: trackable, during: times, after: trips.last?.start, limit: 1000)
+            let page = try await self.trips(of: trackable, during: times, after: trips.last, limit: 1000)
             trips += page
             guard page.count == 1000 else { return trips }
+        }
+    }
+
+    /// All events of a trackable in `times`, by time.
+    ///
+    /// - Throws: `storeFailed`.
+    public func allEvents(
+        of trackable: TrackableID, during times: TimeSpan
+    ) async throws(TrackingError) -> [TrackingEvent] {
+        var events: [TrackingEvent] = []
+        while true {
+            let page = try await self.events(of: trackable, during: times, after: events.last, limit: 1000)
+            events += page
+            guard page.count == 1000 else { return events }
         }
     }
 

@@ -173,6 +173,8 @@ public struct EraseReport: Hashable, Sendable {
     public var states = 0
     /// How many messages that were set aside.
     public var quarantined = 0
-    /// What may still have it, and what to do about that; empty when no file of the store has it any more.
+    /// What still has it although it was asked for, and what to do about that: it is not done.
     public var remains: [String] = []
+    /// What may have it where the store does not reach.
+    public var elsewhere: [String] = []
 }

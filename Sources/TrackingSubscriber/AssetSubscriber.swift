@@ -185,6 +185,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         while let envelope = await inbox.next() {
             let moment = self.clock.moment
             for action in machine.happened(envelope.event, at: moment) { self.perform(action, machine) }
+            if case .unwatch(let id) = envelope.event { self.noteExpected(id, machine) }
             if machine.isSettled != isSettled {
                 isSettled = machine.isSettled
                 self.shared.withLock { $0.isSettled = isSettled }
@@ -215,11 +216,11 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
 
     private func note(_ event: SubscriberEvent, _ machine: borrowing SubscriberStateMachine) {
         switch event {
-        case .location(let id, _), .resolution(let id, _):
-            let expected = machine.nextExpected(id)
-            self.shared.withLock { $0.expected[id] = expected }
-        case .state(_, .failed, let reason):
-            self.shared.withLock { $0.failure = reason }
+        case .location(let id, _), .resolution(let id, _), .presence(let id, _):
+            self.noteExpected(id, machine)
+        case .state(let id, let state, let reason):
+            self.noteExpected(id, machine)
+            if state == .failed { self.shared.withLock { $0.failure = reason } }
         case .badMessage(let topic, let error):
             self.bad.skipped(topic, error, now: self.clock.moment.now)
         case .refused(let id, let error):
@@ -229,8 +230,13 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
             self.logger.warning(
                 "not counted as watching: the rules let this user not write here; they may not let it read the trackable either",
                 metadata: ["topic": "\(topic)", "reason": "\(error)"])
-        case .locationCleared, .positionsKept, .state, .presence, .raw, .trip, .event, .unheard, .connection:
+        case .locationCleared, .positionsKept, .raw, .trip, .event, .unheard, .connection:
             break
         }
+    }
+
+    private func noteExpected(_ id: TrackableID, _ machine: borrowing SubscriberStateMachine) {
+        let expected = machine.nextExpected(id)
+        self.shared.withLock { $0.expected[id] = expected }
     }
 }

@@ -67,8 +67,6 @@ extension SubscriberStateMachine {
         case .settle(let filters):
             guard self.session.settled(now: moment.now) else { return self.takenOver() }
             var actions = [self.publish(.liveness(self.session.client), MessageCodec.encode(self.session.birth))]
-            for id in self.unclear { actions += self.goodbye(id) }
-            self.unclear = []
             actions += self.answered(filters, refusals, at: moment)
             self.expectKept(within: SubscriberConfiguration.keptAfter.unconfirmed, at: moment)
             for id in self.assets.keys {
@@ -78,7 +76,8 @@ extension SubscriberStateMachine {
                 self.expect(id)
                 self.expectToHear(id, at: moment)
             }
-            return actions
+            // What is said again stands rightly.
+            return actions + self.clearAgain()
         case .watching(let id):
             guard self.session.isAnnounced, self.assets[id] != nil else { return [] }
             let lastSign = self.assets[id]?.lastSign ?? moment.now
@@ -100,6 +99,7 @@ extension SubscriberStateMachine {
     private mutating func published(_ token: TransportToken, _ refusal: TrackingError?) -> [Action] {
         let purpose = self.outstanding.removeValue(forKey: token)
         if case .telling(let request) = purpose { return [.published(request: request, refusal)] }
+        if case .saying(let topic) = purpose, self.unclear[topic] == token { self.unclear[topic] = nil }
         guard case .saying(let topic) = purpose, let refusal, self.refusedTopics.insert(topic).inserted else {
             return []
         }
@@ -141,7 +141,6 @@ extension SubscriberStateMachine {
     mutating func watch(_ id: TrackableID, _ request: Resolution?, at moment: Moment) -> [Action] {
         guard self.assets[id] == nil, !self.isStopping else { return self.ask(id, request, at: moment) }
         self.assets[id] = WatchedAsset(id: id, request: request)
-        self.unclear.remove(id)
         guard !self.configuration.watchesAll else { return self.enter(id, at: moment) + self.told(id, reason: nil) }
         self.unheard.insert(id)
         let actions = self.told(id, reason: nil)
@@ -157,36 +156,30 @@ extension SubscriberStateMachine {
         self.unheard.remove(id)
         for filter in self.filters(id) { self.refused[filter] = nil }
         var actions = self.apply(self.presence.forget(id), at: nil)
-        guard self.session.isAnnounced else {
-            if asset.since != nil { self.unclear.insert(id) }
-            return actions
-        }
-        if !self.configuration.watchesAll {
+        if self.session.isConnected, !self.configuration.watchesAll {
             actions.append(.send([.unsubscribe(self.filters(id).map { self.configuration.topicRoot.path($0) })]))
         }
-        return self.isPresent(asking: asset.request) ? actions + self.goodbye(id) : actions
+        return asset.since == nil ? actions : actions + self.goodbye(id)
     }
 
     mutating func ask(_ id: TrackableID, _ resolution: Resolution?, at moment: Moment) -> [Action] {
         guard let asset = self.assets[id], asset.request != resolution else { return [] }
         self.assets[id]?.request = resolution
         guard self.isPresent(asking: resolution) else { return self.leave(id) }
-        guard self.session.isAnnounced else { return [] }
-        guard self.isPresent(asking: asset.request) else { return self.enter(id, at: moment) }
-        let payload = resolution.map {
-            MessageCodec.encode(ResolutionRequest(session: self.session.session, resolution: $0))
+        guard asset.since != nil else {
+            // One that waits for the answer to its subscription enters then.
+            return self.isPresent(asking: asset.request) ? [] : self.enter(id, at: moment)
         }
-        return [self.publish(.request(id, self.session.client), payload ?? [])]
+        let topic = Topic.request(id, self.session.client)
+        guard let resolution else { return self.clear(topic) }
+        guard self.session.isAnnounced else { return [] }
+        let request = ResolutionRequest(session: self.session.session, resolution: resolution)
+        return [self.publish(topic, MessageCodec.encode(request))]
     }
 
-    /// Not counted present any more, and still watching; what cannot be said now is said on the next connection.
+    /// Not counted present any more, and still watching.
     private mutating func leave(_ id: TrackableID) -> [Action] {
-        guard self.assets[id]?.since.take() != nil else { return [] }
-        guard self.session.isAnnounced else {
-            self.unclear.insert(id)
-            return []
-        }
-        return self.goodbye(id)
+        self.assets[id]?.since.take() == nil ? [] : self.goodbye(id)
     }
 
     /// The orderly goodbye: requests and presences first, then liveness, then the connection.
@@ -194,7 +187,7 @@ extension SubscriberStateMachine {
         guard !self.isStopping else { return [] }
         self.isStopping = true
         guard self.session.isAnnounced else { return [.send([.close(within: .zero)])] }
-        var actions = self.assets.values.filter { self.isPresent(asking: $0.request) }.flatMap { self.goodbye($0.id) }
+        var actions = self.assets.values.filter { $0.since != nil }.flatMap { self.goodbye($0.id) }
         let goodbye = SessionStateMachine.goodbye(session: self.session.session, connection: self.session.connection)
         let payload = self.configuration.isClientRandom ? [] : MessageCodec.encode(goodbye)
         actions.append(self.publish(.liveness(self.session.client), payload))
@@ -202,9 +195,6 @@ extension SubscriberStateMachine {
     }
 
     private mutating func goodbye(_ id: TrackableID) -> [Action] {
-        guard !self.configuration.isSilent else { return [] }
-        return [
-            self.publish(.request(id, self.session.client), []), self.publish(.subscriber(id, self.session.client), []),
-        ]
+        self.clear(.request(id, self.session.client)) + self.clear(.subscriber(id, self.session.client))
     }
 }

@@ -62,8 +62,9 @@ public struct SubscriberStateMachine: Sendable {
     var watched: Set<ClientID> = []
     var failure: TrackingError?
     var isStopping = false
-    /// Not watched any more since nothing could be said: request and presence are cleared on the next connection.
-    var unclear: Set<TrackableID> = []
+    /// Where something of its own may stand that is to go, with the number of the message that clears it; 0 before one was sent.
+    /// What the broker has not taken when a connection is lost is sent again on the next.
+    var unclear: [Topic: TransportToken] = [:]
     /// Watched by name, and no message about it came yet; told once.
     var unheard: Set<TrackableID> = []
     /// What the broker refuses on this connection.
@@ -143,7 +144,24 @@ public struct SubscriberStateMachine: Sendable {
     mutating func publish(_ topic: Topic, _ payload: [UInt8]) -> Action {
         let message = OutgoingMessage(
             topic: self.configuration.topicRoot.path(topic), payload: payload, isRetained: topic.isRetained)
-        return .send([.publish(message, self.token(.saying(topic)))])
+        let token = self.token(.saying(topic))
+        self.unclear[topic] = payload.isEmpty ? token : nil
+        return .send([.publish(message, token)])
+    }
+
+    /// Clears what stands there, on the next connection where nothing can be said now.
+    mutating func clear(_ topic: Topic) -> [Action] {
+        guard self.session.isAnnounced else {
+            self.unclear[topic] = 0
+            return []
+        }
+        return [self.publish(topic, [])]
+    }
+
+    /// What is to be cleared and not known to be. By name: so a request goes before the presence.
+    mutating func clearAgain() -> [Action] {
+        let topics = self.unclear.keys.map { (topic: $0, path: self.configuration.topicRoot.path($0)) }
+        return topics.sorted { $0.path < $1.path }.flatMap { self.clear($0.topic) }
     }
 
     /// What a watcher listens to about one trackable.

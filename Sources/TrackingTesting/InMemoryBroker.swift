@@ -81,14 +81,14 @@ extension InMemoryBroker {
             }
         }
 
-        /// Connects, and returns when the client was closed or the task cancelled.
+        /// Connects, and returns when the client was closed or the task cancelled, which sends its will.
         public func run() async {
             self.connect()
             for await wait in self.returns.stream {
                 try? await Task.sleep(for: wait)
                 if !Task.isCancelled { self.connect() }
             }
-            self.broker.update { $0.close(self) }
+            self.broker.update { $0.close(self, isOrderly: false) }
         }
 
         /// Carries out commands at once. They are for the connection whose `.connected` was last read from ``events``,

@@ -46,10 +46,13 @@ struct InMemorySessions {
         return connection.client
     }
 
-    /// An orderly end, of which no will tells.
-    mutating func close(_ client: InMemoryBroker.Client) {
+    /// An end for good; of an orderly one no will tells.
+    mutating func close(_ client: InMemoryBroker.Client, isOrderly: Bool = true) {
         guard client.beginClosing() else { return }
-        if self.connections[client.id]?.client === client { self.connections[client.id] = nil }
+        if self.connections[client.id]?.client === client {
+            let connection = self.connections.removeValue(forKey: client.id)
+            if !isOrderly, let will = connection?.will { self.route(will) }
+        }
         client.tell(.disconnected(Disconnection(reason: nil, retry: nil, lasted: .zero)))
         client.finish()
     }

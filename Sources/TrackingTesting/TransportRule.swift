@@ -23,6 +23,8 @@ public enum TransportRule: String, CaseIterable, Sendable {
     case aCutConnectionSendsItsWillAndComesBack
     /// An orderly close sends no will, is told without a reason, and ends the events.
     case aCloseSendsNoWill
+    /// A task that is cancelled sends its will: it has said no goodbye.
+    case aCancelledTaskSendsItsWill
     /// A close waits until what was sent before is answered.
     case aCloseWaitsForAnswers
     /// Of two clients of one name the first loses its connection, and its will is sent.
@@ -72,6 +74,7 @@ public enum TransportRule: String, CaseIterable, Sendable {
         case .ownMessagesComeBack: try await stage.ownMessagesComeBack()
         case .aCutConnectionSendsItsWillAndComesBack: try await stage.aCutConnectionSendsItsWillAndComesBack()
         case .aCloseSendsNoWill: try await stage.aCloseSendsNoWill()
+        case .aCancelledTaskSendsItsWill: try await stage.aCancelledTaskSendsItsWill()
         case .aCloseWaitsForAnswers: try await stage.aCloseWaitsForAnswers()
         case .theSecondOfANameTakesOver: try await stage.theSecondOfANameTakesOver()
         case .aForbiddenMessageIsRefused: try await stage.aForbiddenMessageIsRefused()
@@ -142,6 +145,8 @@ extension TransportStage {
                     try expect(ends.allSatisfy { $0.reason != nil && $0.retry != nil }, "its ends were \(ends)")
                     try expect(ends[0].lasted != nil, "a connection that stood has lasted")
                 }
+                talk.transport.send([.close(within: .seconds(5))])
+                await talk.untilEnd()
             }
         }
         try await self.withConnected("later") { later in
@@ -162,6 +167,15 @@ extension TransportStage {
             try await witness.publish(OutgoingMessage("bye/marker", ""))
             let topics = try await witness.messages(1).map(\.topic)
             try expect(topics == ["bye/marker"], "published was \(topics)")
+        }
+    }
+
+    fileprivate func aCancelledTaskSendsItsWill() async throws {
+        try await self.withConnected("witness") { witness in
+            try await witness.subscribe("rude/#")
+            try await self.withConnected("rude", will: { _ in OutgoingMessage("rude/will", "") }) { _ in }
+            let topics = try await witness.messages(1).map(\.topic)
+            try expect(topics == ["rude/will"], "published was \(topics)")
         }
     }
 

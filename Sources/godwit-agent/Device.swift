@@ -1,5 +1,6 @@
 import GodwitOptions
 import Logging
+import ServiceLifecycle
 import Synchronization
 import TrackingControl
 import TrackingCore
@@ -92,7 +93,11 @@ struct Device: Sendable {
             }
             group.addTask { await self.watch(states, ending) }
             group.addTask { await RemoteCommands(self.publisher, dispatcher).run(commands) }
-            do { try await self.publisher.run() } catch { ending.note(error) }
+            do { try await self.publisher.run() } catch {
+                // Asked to end, it did: what the broker or another publisher took away of it was told when that happened.
+                let isRefusal = (error as? TrackingError)?.exitCode == .refused
+                if !(isRefusal && Task.isShuttingDownGracefully) { ending.note(error) }
+            }
             group.cancelAll()
         }
     }
@@ -205,7 +210,10 @@ struct Device: Sendable {
             last = last.filter { self.publisher.state(of: $0.key) != nil }
             // What another publisher's arrival left unsent is sent first, however long that takes.
             let limit: Duration? = change.reason?.code == .takenOver ? nil : .seconds(2)
-            if !last.isEmpty, last.values.allSatisfy({ $0 == .failed }) { self.publisher.finish(within: limit) }
+            guard !last.isEmpty, last.values.allSatisfy({ $0 == .failed }) else { continue }
+            // Nobody asked for this end, also where somebody does while it takes its time.
+            ending.note(change.reason)
+            self.publisher.finish(within: limit)
         }
     }
 }

@@ -1,4 +1,5 @@
 public import ArgumentParser
+import FoundationEssentials
 import GodwitOptions
 import TrackingCore
 public import TrackingPublisher
@@ -114,6 +115,20 @@ struct RecordingOptions: ParsableArguments {
     /// - Throws: `inputUnreadable` when the folder cannot be made.
     func settingsPath(for trackables: [Trackable]) throws(TrackingError) -> String {
         try self.path(for: trackables) + ".settings"
+    }
+
+    /// The log of another one of these trackables that lies where this one's does: where another one was named first before,
+    /// its records wait there, and what was changed while the agent ran is beside it. `nil`: there is none.
+    ///
+    /// - Throws: `inputUnreadable` when the folder cannot be made.
+    func otherLog(of trackables: [Trackable]) throws(TrackingError) -> String? {
+        guard self.spool == nil, let first = trackables.first else { return nil }
+        let own = try self.path(for: [first])
+        for other in trackables.dropFirst() {
+            let path = try self.path(for: [other])
+            if path != own, FileManager.default.fileExists(atPath: path) { return path }
+        }
+        return nil
     }
 
     private func path(for trackables: [Trackable]) throws(TrackingError) -> String {

@@ -26,7 +26,8 @@ struct StoreOptions: ParsableArguments {
 
     /// Opens the history.
     ///
-    /// - Parameter mayMake: Whether a history that is not there yet is made; otherwise that is an error.
+    /// - Parameter mayMake: Whether a history that is not there yet is made; otherwise that is an error, and one that cannot be
+    ///   written is opened to be read.
     /// - Throws: `inputUnreadable` when it is not there, `storeUnusable`, `storeFailed`.
     func open(mayMake: Bool) async throws(TrackingError) -> any HistoryStore {
         switch try self.location() {
@@ -37,7 +38,7 @@ struct StoreOptions: ParsableArguments {
                     "there is no history \(path) yet: name another with --store, or make one with godwit record or godwit import"
                 )
             }
-            return try SQLiteHistoryStore(path: path)
+            return try SQLiteHistoryStore(path: path, isForReading: !mayMake)
         case .postgres(let address): return try await PostgresHistoryStore(address: address)
         }
     }

@@ -70,6 +70,41 @@ private struct Sample: ParsableCommand {
         #expect(try self.merge(["sub"], file: "\u{FEFF}topic-root: file\n") == ["sub", "--topic-root=file"])
     }
 
+    /// What the parser says repeats lines of the file, and one of them may be the password.
+    @Test(arguments: [
+        ("password: hunter2\ntopic-root: a\npassword: hunter2\n", ["line 1", "'password'"]),
+        ("password: {hunter2: 1, hunter2: 2}\n", ["line 1"]),
+        ("topic-root: a\npassword: \"hunter2\nbroker: b\n", ["line 4", "not YAML"]),
+        ("topic-root: a\npassword: hunter2: hunter2\n", ["line 2", "column", "not YAML"]),
+        ("topic-root: a\npassword:hunter2\n", ["line 3", "not YAML"]),
+        ("password: *hunter2\n", ["line 1", "not YAML"]), ("a: b\npassword: hunter2\u{1}\n", ["line 2", "not YAML"]),
+        ("password: %hunter2\n", ["line 1", "not YAML"]), ("password: hunter2\n---\npassword: hunter2\n", ["line 2"]),
+    ])
+    func aMistakeInTheFileIsToldWithItsPlaceAndWithoutValues(file: String, parts: [String]) throws {
+        #expect {
+            try self.merge(["sub"], file: file)
+        } throws: { error in
+            let text = (error as? ValidationError)?.message ?? ""
+            return !text.contains("hunter2") && !text.contains("\n") && parts.allSatisfy(text.contains)
+        }
+    }
+
+    @Test func aFileThatIsNotUTF8IsRefusedWithItsLine() throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).yaml")
+        defer { try? FileManager.default.removeItem(at: path) }
+        try Data("fail-fast: true\ntopic-root: Z\u{FC}rich\n".unicodeScalars.map { UInt8($0.value) }).write(to: path)
+        #expect {
+            try LayeredArguments.merge(["sub", "--config", path.path()], environment: [:], for: Sample.self)
+        } throws: { error in
+            let text = (error as? ConfigurationFileError)?.description ?? ""
+            return text.contains("not UTF-8") && text.contains("line 2") && !text.contains("rich\n")
+        }
+    }
+
+    @Test func aFileNamesNoOtherFile() throws {
+        #expect { try self.merge(["sub"], file: "config: b.yaml\n") } throws: { "\($0)".contains("'config'") }
+    }
+
     @Test func anUnknownKeyIsAnErrorThatNamesIt() throws {
         #expect { try self.merge(["sub"], file: "brokr: x\n") } throws: { "\($0)".contains("'brokr'") }
     }

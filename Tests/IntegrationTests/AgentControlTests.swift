@@ -217,10 +217,13 @@ import TrackingCore
         #expect(list.count == 2, "\(list)")
         // Time, trackable, name.
         let name = try #require(list.first).components(separatedBy: "  ")[2]
-        #expect(try await scene.done(["quarantine", "retry", name]) == "1 record back in line\n")
-        // It is refused again.
+        #expect(try await scene.done(["quarantine", "retry", name]) == "1 record back in line, newly numbered\n")
+        // It is refused again, under its new name.
         try await scene.status { $0.quarantined == 2 }
-        #expect(try await scene.done(["quarantine", "drop", "--yes", name]) == "1 record forgotten\n")
+        #expect(try await scene.done(["quarantine", "drop", "--yes", name]) == "0 records forgotten\n")
+        let newest = try #require(try await scene.done(["quarantine", "list"]).split(separator: "\n").last)
+        let new = newest.components(separatedBy: "  ")[2]
+        #expect(try await scene.done(["quarantine", "drop", "--yes", new]) == "1 record forgotten\n")
         #expect(try await scene.status().quarantined == 1)
         #expect(try await scene.done(["quarantine", "drop", "--yes"]) == "1 record forgotten\n")
         #expect(try await scene.done(["quarantine", "list"]).isEmpty)
@@ -286,7 +289,7 @@ import TrackingCore
         #expect(try await scene.done(["queue", "purge", "--yes"]).hasSuffix("forgotten\n"))
         #expect(try await scene.status().queue.points <= 1)
         #expect(try await scene.done(["quarantine", "list"]).isEmpty)
-        #expect(try await scene.done(["quarantine", "retry"]) == "0 records back in line\n")
+        #expect(try await scene.done(["quarantine", "retry"]) == "0 records back in line, newly numbered\n")
         #expect(try await agent.end().code == 0)
     }
 
@@ -325,6 +328,64 @@ import TrackingCore
         #expect(try await agent.end().code == 0)
     }
 
+    /// An agent that is off stays off, and a zone stays hidden, where another setting does not fit any more.
+    @Test func aChangeThatDoesNotFitIsLeftOutAlone() async throws {
+        let scene = try AgentScene(await MosquittoProcess.start())
+        var agent = try await scene.start()
+        try await scene.done(["configure", "zone=home,52.66,-8.63,500,omit", "maximum-silence=120"])
+        try await scene.done(["off"])
+        #expect(try await agent.end().code == 0)
+        agent = try await scene.start(["--trackable", "van-8"])
+        let status = try await scene.status()
+        #expect(!status.isOn && status.trackables.count == 2)
+        let ended = try await agent.end()
+        #expect(ended.code == 0 && ended.errors.contains("change=maximum-silence"), "\(ended.errors)")
+        #expect(ended.errors.contains("--maximum-silence") && !ended.errors.contains("52.66"))
+        #expect(!ended.errors.contains("another log"))
+        // Where it fits again it counts again.
+        agent = try await scene.start()
+        let back = try await scene.done(["configure", "maximum-silence="])
+        #expect(back.contains("120"), "\(back)")
+        #expect(try await !scene.status().isOn)
+        #expect(try await agent.end().code == 0)
+    }
+
+    /// The log is named after the first trackable; with another one first there is another log, and other settings.
+    @Test func aLogOfAnotherFirstTrackableIsNotPassedOverInSilence() async throws {
+        let scene = try AgentScene(await MosquittoProcess.start())
+        let other = scene.file("state/godwit/van-8.sqlite")
+        try FileManager.default.createDirectory(
+            atPath: scene.file("state/godwit"), withIntermediateDirectories: true)
+        try Data().write(to: URL(filePath: other))
+        let ended = try await scene.start(["--trackable", "van-8"]).end()
+        #expect(ended.code == 0 && ended.errors.contains("another log here"), "\(ended.errors)")
+        #expect(ended.errors.contains(other))
+    }
+
+    // MARK: - Another publisher
+
+    @Test func whatIsTakenOverSaysByWhomAndIsNoFailureOfTheRest() async throws {
+        let scene = try AgentScene(await MosquittoProcess.start())
+        let agent = try await scene.start(["--trackable", "van-8", "--client-id", "first"])
+        try await scene.status { $0.trackables.count == 2 && $0.trackables.allSatisfy { $0.state == .online } }
+        let other = try Programs.start(
+            "godwit-agent",
+            [
+                "run", "--trackable", "van-7", "--source", "simulate:", "--battery", "none", "--spool", "memory",
+                "--socket",
+                scene.file("other.sock"), "--broker", scene.broker.url, "--client-id", "second",
+            ], environment: ["XDG_STATE_HOME": scene.file("other")])
+        try await scene.status { $0.trackables[0].refusal?.contains("another publisher, 'second'") == true }
+        #expect(try await scene.done(["status"]).contains("because: another publisher, 'second'"))
+        for arguments in [["trip", "start", "taxi"], ["trip", "stop"]] {
+            let refused = try await scene.control(arguments + ["--trackable", "van-7"])
+            #expect(refused.code == 1 && refused.errors.contains("another publisher"), "\(refused)")
+        }
+        let ended = try await agent.end()
+        #expect(ended.code == 0, "\(ended.errors)")
+        #expect(try await other.end().code == 0)
+    }
+
     // MARK: - Set-up
 
     @Test func aSetUpLinkMovesTheAgentToAnotherBroker() async throws {
@@ -353,6 +414,10 @@ import TrackingCore
         try await agent.end(SIGKILL)
         agent = try await scene.start()
         try await scene.status(there)
+        #expect(try await agent.end().code == 0)
+        // Another broker, and no user: nothing of the link counts any more, its password least of all.
+        agent = try await scene.start(["--broker", "mqtt://localhost:\(scene.broker.port)"])
+        try await scene.status { $0.connection.broker == "mqtt://localhost:\(scene.broker.port)" && $0.connection.isUp }
         #expect(try await agent.end().code == 0)
     }
 

@@ -135,12 +135,43 @@ import Testing
         #expect(announced["json_attributes_topic"] as? String == "tracking/van")
         #expect(announced["source_type"] as? String == "gps" && announced["unique_id"] as? String != nil)
         #expect(scene.messages(config).count == 1)
+        try await Self.checkAttributes(try #require(announced["json_attributes_template"] as? String))
         #expect(!scene.messages("homeassistant/device_tracker/tracking/jane-phone/config").isEmpty)
         try await scene.publish("", to: "tracking/van", ["-r"])
         try await scene.tap.wait { _ in
             scene.messages(config).last?.payload == "" && scene.messages("owntracks/godwit/van").last?.payload == ""
         }
         try await scene.end(bridge)
+    }
+
+    /// What the template makes of messages, in the engine that Home Assistant has.
+    private static func checkAttributes(_ template: String) async throws {
+        func update(_ members: String) -> String {
+            #"{"location":{"type":"Feature","geometry":{"type":"Point","coordinates":[-8.66,52.1]},"properties":{"time":7\#(members)}}}"#
+        }
+        let messages = [
+            update(#","accuracyHorizontal":4.5,"batteryLevel":0.831"#), update(""),
+            update(#","accuracyHorizontal":null,"batteryLevel":null"#), #"{"a":1}"#, "",
+        ]
+        let script = """
+            import jinja2, json, sys
+            given = json.loads(sys.argv[1])
+            template = jinja2.Environment().from_string(given['template'])
+            for text in given['messages']:
+                print(template.render(**({'value_json': json.loads(text)} if text else {})))
+            """
+        let given = try JSONSerialization.data(withJSONObject: ["template": template, "messages": messages])
+        let result = try await RunningProgram(
+            "/usr/bin/python3", ["-c", script, String(decoding: given, as: UTF8.self)]
+        ).result()
+        #expect(result.code == 0, "python3-jinja2 is missing: apt-get install python3-jinja2")
+        let made = try result.output.split(separator: "\n").map { line in
+            try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Double])
+        }
+        let place = ["latitude": 52.1, "longitude": -8.66, "time": 7]
+        let accurate = place.merging(["gps_accuracy": 4.5, "battery_level": 83]) { $1 }
+        let bare = place.merging(["gps_accuracy": 0]) { $1 }
+        #expect(made == [accurate, bare, bare, [:], [:]])
     }
 
     @Test func whereTheBrokerNamesTheClientsEachConnectionHasItsUser() async throws {

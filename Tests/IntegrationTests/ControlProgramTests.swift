@@ -53,7 +53,7 @@ import TrackingCore
             "2023-11-14T22:13:20.000Z  van \"7\"  k3f9q2wz:1  point  14 B\n"
         ),
         (["queue", "purge", "--yes"], ["purge"], "3 records forgotten\n"),
-        (["quarantine", "retry", "k3f9q2wz:1"], ["retry [k3f9q2wz:1]"], "1 record back in line\n"),
+        (["quarantine", "retry", "k3f9q2wz:1"], ["retry [k3f9q2wz:1]"], "1 record back in line, newly numbered\n"),
         (["quarantine", "drop", "--yes"], ["drop all"], "1 record forgotten\n"),
         (
             ["configure", "mode=active", "zone=home,1,2,3"], ["configure [\"mode=active\", \"zone=home,1,2,3\"]"],

@@ -167,6 +167,36 @@ import TrackingStore
         #expect(try await recorder.result(within: .seconds(60)).code == 0)
     }
 
+    /// What comes after the file was removed is not acknowledged: the broker has it for the recorder that comes next.
+    @Test func aFileThatIsRemovedTakesNothingWithItThatComesLater() async throws {
+        let stage = try await RecordStage()
+        func publish(_ seqs: ClosedRange<Int>) async throws {
+            let lines = seqs.map { seq in
+                "{\"location\":{\"type\":\"Feature\",\"geometry\":{\"type\":\"Point\",\"coordinates\":[-8.5,52]},"
+                    + "\"properties\":{\"time\":\(1_700_000_000 + seq),\"seq\":\(seq),\"stream\":\"one\"}},"
+                    + "\"skippedLocations\":[],\"type\":\"ACTUAL\"}"
+            }
+            try await MosquittoTool.publish(
+                lines.joined(separator: "\n"), to: "tracking/van", isLines: true, on: stage.broker)
+        }
+        let names = try (6...15).map { TestRecorder.Name(stream: try #require(StreamID("one")), seq: $0) }
+        let recorder = try stage.recorder()
+        try await recorder.waitForLog("taking in")
+        try await publish(1...5)
+        for file in try FileManager.default.contentsOfDirectory(atPath: stage.folder.path())
+        where file.hasPrefix("history.sqlite") {
+            try FileManager.default.removeItem(at: stage.folder.appending(path: file))
+        }
+        try await publish(6...15)
+        try await recorder.waitForLog("was removed or replaced while the history was open")
+        recorder.terminate()
+        #expect(try await recorder.result(within: .seconds(60)).code == 0)
+        let next = try stage.recorder()
+        try await next.waitForLog("taking in")
+        try await stage.waitUntilStored(Set(names))
+        try await stage.end(next)
+    }
+
     /// At its start as well; one that ends at once is asked for with --fail-fast.
     @Test func aServerThatComesLaterIsWaitedFor() async throws {
         let server = try await PostgresServer.start()

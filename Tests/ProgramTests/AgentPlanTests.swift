@@ -62,8 +62,87 @@ import TrackingPublisher
         let plan = try self.plan(["--broker", "mqtt://box:hunter2@a"]).setting(["broker": ["mqtt://box@b"]])
         let bytes = try plan.settings.encoded()
         #expect(!String(decoding: bytes, as: UTF8.self).contains("hunter2"))
-        let next = try self.plan(["--broker", "mqtt://box:hunter3@a"], kept: self.kept(plan))
+        let next = try self.plan(["--broker", "mqtt://box:hunter2@a"], kept: self.kept(plan))
         #expect(try next.run.broker.addresses.map(\.host) == ["b"])
+    }
+
+    /// One change that does not fit is no reason to be on again, or to show what a zone hides.
+    @Test(arguments: [
+        (["raw": "true", "keep-points": "7"], ["--live", "off"], ["raw"]),
+        (["maximum-silence": "120"], ["--trackable", "van-8"], ["maximum-silence"]),
+        (
+            ["maximum-silence": "120", "raw": "true"], ["--trackable", "van-8", "--live", "off"],
+            ["maximum-silence", "raw"]
+        ),
+        (["proximity": "300", "destination": "1,2"], ["--destination", "3,4"], []),
+        (["proximity": "300"], ["--destination", "3,4"], []), (["raw": "true"], ["--keep-points", "9"], []),
+    ])
+    func oneChangeThatDoesNotFitUndoesNoOther(changes: [String: String], more: [String], misfits: [String]) throws {
+        let zone = "home,52,13,500,omit"
+        var changed = try self.plan(more.first == "--destination" ? ["--destination", "1,2"] : [])
+            .setting(["zone": [zone], "broker": ["mqtt://box@b"], "password-file": ["/token"]])
+        for (name, text) in changes where name != "destination" { changed = try changed.setting([name: [text]]) }
+        let van8 = AgentSettings.Carried(id: try TrackableID("van-9"), destination: changed.carried[0].destination)
+        changed = try changed.carrying([van8]).switched(isOn: false)
+        let fitted = try FittedPlan(given: self.given(more), kept: self.kept(changed))
+        #expect(fitted.misfits.map(\.change) == misfits)
+        #expect(fitted.misfits.allSatisfy { !$0.reason.isEmpty && !$0.reason.contains("CommandError") })
+        #expect(!fitted.plan.settings.isOn)
+        #expect(fitted.plan.options["zone"] == [zone] && fitted.plan.options["password-file"] == ["/token"])
+        for name in changes.keys where name != "destination" {
+            #expect((fitted.plan.options[name] == nil) == misfits.contains(name), "\(name)")
+        }
+    }
+
+    @Test func aChangeThatFitsOnlyWithAnotherIsKeptWithIt() throws {
+        let far = ["resolution-far", "resolution-far-watched", "resolution-near", "resolution-near-watched"]
+        let members = Dictionary(uniqueKeysWithValues: far.map { ($0, ["HIGH/1000/1"] as [String]?) })
+        let changed = try self.plan().setting(members.merging(["raw": ["true"]]) { $1 })
+        let fitted = try FittedPlan(given: self.given(["--live", "off"]), kept: self.kept(changed))
+        #expect(fitted.misfits.map(\.change) == ["raw"] && far.allSatisfy { fitted.plan.options[$0] != nil })
+    }
+
+    @Test func theReasonOfAMisfitRepeatsNoZone() throws {
+        var settings = AgentSettings()
+        settings.options["zone"] = .init(before: nil, after: ["home,52.66"])
+        let fitted = try FittedPlan(given: self.given(), kept: settings)
+        #expect(fitted.misfits == [.init(change: "zone", reason: "a value of zone is not of its form")])
+    }
+
+    /// What a set-up link brought is one: a token goes to nobody but the broker and the user that it came for.
+    @Test(arguments: [
+        (["--broker", "mqtt://u@a"], "", true), (["--broker", "mqtt://u@b"], "", false),
+        (["--broker", "mqtt://v@a"], "", false), (["--broker", "mqtt://a"], "", false), ([], "", false),
+        (["--broker", "mqtt://u@a"], "second", false), (["--broker", "mqtt://u:second@a"], "", false),
+        (["--broker", "mqtt://u@a", "--password-file", "/nonexistent/second"], "", false),
+    ])
+    func aTokenBelongsToTheBrokerAndTheUserOfItsLink(more: [String], password: String, isKept: Bool) throws {
+        let first = try self.plan(["--broker", "mqtt://u@a"])
+        // A token alone leaves the address as it was.
+        for address in ["mqtt://u@a", "mqtt://u@c:1883"] {
+            let linked = try first.setting(["broker": [address], "password-file": ["/token"], "keep-points": ["7"]])
+            let given = try self.given(more, environment: ["GODWIT_PASSWORD": password])
+            guard more.contains(where: { $0.contains("@") }) || password.isEmpty else { continue }
+            let next = try AgentPlan(given: given, kept: self.kept(linked))
+            #expect(next.run.broker.passwordFile == (isKept ? "/token" : given["password-file"]?.first))
+            #expect(next.run.broker.broker == (isKept ? [address] : given["broker"] ?? []))
+            #expect(next.run.recording.keepPoints == 7, "the rest is not concerned")
+            #expect((next.settings.login != nil) == isKept)
+        }
+    }
+
+    @Test func aPasswordThatIsGivenAnewWinsOverALink() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "godwit-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try "first\n".write(to: file, atomically: false, encoding: .utf8)
+        let more = ["--broker", "mqtt://u@a", "--password-file", file.path()]
+        let linked = try self.plan(more).setting(["broker": ["mqtt://u@b"], "password-file": ["/token"]])
+        #expect(try !String(decoding: linked.settings.encoded(), as: UTF8.self).contains("first"))
+        #expect(try self.plan(more, kept: self.kept(linked)).run.broker.passwordFile == "/token")
+        try "second\n".write(to: file, atomically: false, encoding: .utf8)
+        #expect(try self.plan(more, kept: self.kept(linked)).run.broker.passwordFile == file.path())
+        try FileManager.default.removeItem(at: file)
+        #expect(try self.plan(more, kept: self.kept(linked)).run.broker.passwordFile == "/token", "none is given anew")
     }
 
     @Test(arguments: [
@@ -99,6 +178,23 @@ import TrackingPublisher
         #expect(both[1].destination == nil && both[1].constraints == nil)
         let there = try plan.carrying([van8]).going(van8.id, to: Coordinate(latitude: 3, longitude: 4))
         #expect(there.trackables[0].constraints?.proximityThreshold != nil, "near is near something again")
+    }
+
+    /// Settings of the options mean the only one that is carried, whatever else the file lists.
+    @Test func theOnlyOneThatIsCarriedIsMeantBySettings() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "godwit-\(UUID().uuidString).yaml")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try "trackables: [{id: a}, {id: b, maximum-silence: 7}]".write(to: file, atomically: false, encoding: .utf8)
+        let given = try LayeredArguments.values(
+            ["run", "--config", file.path(), "--source", "simulate:"], environment: [:], for: GodwitAgent.self)
+        let both = try AgentPlan(given: given)
+        let error = #expect(throws: ValidationError.self) { try both.setting(["maximum-silence": ["120"]]) }
+        #expect(error?.message.contains("--maximum-silence") == true)
+        let one = try both.carrying([both.carried[1]])
+        #expect(one.trackables.map(\.maximumSilence) == [.seconds(7)])
+        let changed = try one.setting(["maximum-silence": ["120"]])
+        #expect(changed.trackables.map(\.maximumSilence) == [.seconds(120)])
+        #expect(try AgentPlan(given: given, kept: self.kept(changed)).trackables == changed.trackables)
     }
 
     // MARK: - Settings

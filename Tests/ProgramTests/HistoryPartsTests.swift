@@ -90,6 +90,36 @@ import TrackingStore
         try await store.close()
     }
 
+    /// Points without numbers, of which some are elsewhere: nothing but the store tells that they were left out.
+    @Test(arguments: [nil, 100]) func aTrackWithoutNumbersIsInterruptedAsWell(maximumPoints: Int?) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-parts-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let store = try SQLiteHistoryStore(path: folder.appending(path: "history.sqlite").path())
+        let van = try TrackableID("van")
+        var recording = Recording(of: van, at: UnixTime(1000))
+        recording.points = try (1...30).map { second in
+            var point = try self.point(nil, at: Double(100 + second))
+            point.coordinate = try #require(Coordinate(latitude: (11...20).contains(second) ? 60 : 52, longitude: -8))
+            return point
+        }
+        var batch = RecordingBatch()
+        batch.recordings = [recording]
+        _ = try await store.store(batch)
+        let box = try #require(GeoBox(south: 51, west: -9, north: 53, east: -7))
+        for (query, segments) in [(PointQuery(van), 1), (PointQuery(van, in: box), 2)] {
+            let path = folder.appending(path: "track.gpx").path()
+            let file = try OutputFile(path)
+            var progress = ErrorProgress(isWanted: false)
+            _ = try await HistoryExport(query: query, format: .gpx, maximumPoints: maximumPoints).run(
+                store, to: file, &progress)
+            try file.finish()
+            let text = try String(contentsOfFile: path, encoding: .utf8)
+            #expect(text.components(separatedBy: "<trkseg>").count - 1 == segments, "\(text)")
+        }
+        try await store.close()
+    }
+
     // MARK: - What the broker keeps
 
     @Test func ofWhatIsKeptOnlyWhatIsOlderGoes() throws {

@@ -76,9 +76,9 @@ import TrackingCore
 
     @Test func theKeysMeanWhatTheFooterSays() {
         var view = StatusView(units: .metric)
-        #expect(view.lines(width: 80).first == "asking the agent")
+        #expect(view.lines(width: 80, height: 24).first == "asking the agent")
         view.heard(Samples.status)
-        #expect(view.lines(width: 80).last == "o off, s send now, t end trip, q quit")
+        #expect(view.lines(width: 80, height: 24).last == "o off, s send now, t end trip, q quit")
         #expect(view.pressed("o") == .ask(.off))
         #expect(view.pressed("s") == .ask(.sendNow))
         #expect(view.pressed("t") == .ask(.stopTrip))
@@ -88,12 +88,26 @@ import TrackingCore
         status.isOn = false
         status.trackables[0].trip?.state = .ended
         view.heard(status)
-        #expect(view.lines(width: 80).last == "o on, s send now, t start trip, q quit")
+        #expect(view.lines(width: 80, height: 24).last == "o on, s send now, t start trip, q quit")
         #expect(view.pressed("o") == .ask(.on))
         #expect(view.pressed("t") == .ask(.startTrip))
         view.answered(.sendNow, CommandFailure(.notConnected, "no connection"))
-        #expect(view.lines(width: 80).contains("SEND_NOW: no connection"))
-        #expect(view.lines(width: 10).allSatisfy { $0.count <= 10 })
+        #expect(view.lines(width: 80, height: 24).contains("SEND_NOW: no connection"))
+        #expect(view.lines(width: 10, height: 24).allSatisfy { $0.count <= 10 })
+    }
+
+    /// A view that is higher than the terminal would scroll it.
+    @Test func whatDoesNotFitOnTheTerminalIsCounted() throws {
+        var view = StatusView(units: .metric)
+        var status = Samples.status
+        status.trackables = try (10..<30).map { .init(id: try TrackableID("van-\($0)"), state: .online) }
+        view.heard(status)
+        let lines = view.lines(width: 80, height: 24)
+        #expect(lines.count == 23)
+        #expect(lines[18].hasPrefix("van-16 ") && lines[19] == "… and 13 more" && lines[22].hasSuffix("q quit"))
+        #expect(view.lines(width: 80, height: 36).count == 35)
+        #expect(!view.lines(width: 80, height: 36).contains { $0.hasPrefix("…") })
+        #expect(view.lines(width: 80, height: 1).count == 4)
     }
 
     @Test func aBarShowsHowFarItIs() {

@@ -124,6 +124,11 @@ public final class MosquittoProcess: Sendable {
         try await self.launch()
     }
 
+    /// Waits until a text stands in its log so often.
+    public func waitForLog(_ text: String, count: Int = 1) async throws {
+        try await self.wait("log '\(text)' \(count) times") { self.log.components(separatedBy: text).count > count }
+    }
+
     private var logFile: URL { self.directory.appending(path: "mosquitto.log") }
 
     private func signal(_ number: Int32) {

@@ -78,6 +78,19 @@ import TrackingCore
         #expect(failure.code == .unknownCommand)
     }
 
+    /// From afar as well: what a later version knows is not said to be forbidden here.
+    @Test func whatIsNoCommandIsUnknownFromAfarToo() async throws {
+        let dispatcher = ControlDispatcher(self.agent)
+        let answer = try await dispatcher.answer(self.command(.init(rawValue: "DANCE")), on: TrackableID("v"))
+        #expect(answer.outcome == .failure(CommandFailure(.unknownCommand, "there is no command DANCE")))
+    }
+
+    @Test func everyCommandIsForTheBrokerOrForTheSocketAlone() {
+        let both = Command.Name.allowedRemotely.union(Command.Name.localOnly)
+        #expect(both.count == Command.Name.allowedRemotely.count + Command.Name.localOnly.count)
+        #expect(both == Set(Self.commands.map(\.0)).union([.status, .metrics]))
+    }
+
     @Test func theBrokerMayAskForWhatTheProtocolNamesAndNothingElse() async throws {
         let van = try TrackableID("van-7")
         for (name, arguments, _) in Self.commands {

@@ -216,6 +216,17 @@ import TrackingCore
         try OwnFile.writeSecret(Array("hunter2".utf8), to: secret)
         #expect(try FileManager.default.attributesOfItem(atPath: secret)[.posixPermissions] as? Int == 0o600)
         #expect(throws: TrackingError.self) { try OwnFile.writeShared("x", to: "/nonexistent/file") }
+        // A link stays one, and a pipe stays a pipe.
+        let link = self.folder.appending(path: "link.prom").path()
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "godwit.prom")
+        try OwnFile.writeShared("third\n", to: link)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "godwit.prom")
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "third\n")
+        let pipe = self.folder.appending(path: "pipe").path()
+        try #require(mkfifo(pipe, 0o600) == 0)
+        #expect(throws: TrackingError.self) { try OwnFile.writeShared("x", to: pipe) }
+        var status = stat()
+        #expect(stat(pipe, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
     }
 }
 

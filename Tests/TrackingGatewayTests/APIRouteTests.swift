@@ -444,10 +444,10 @@ struct BrokenHistory: HistoryStore {
         try self.fail()
     }
     func trips(
-        of trackable: TrackableID, during times: TimeSpan, after start: UnixTime?, limit: Int
+        of trackable: TrackableID, during times: TimeSpan, after last: Trip?, limit: Int
     ) async throws(TrackingError) -> [Trip] { try self.fail() }
     func events(
-        of trackable: TrackableID, during times: TimeSpan, limit: Int
+        of trackable: TrackableID, during times: TimeSpan, after last: TrackingEvent?, limit: Int
     ) async throws(TrackingError) -> [TrackingEvent] { try self.fail() }
     func verify(_ trackable: TrackableID) async throws(TrackingError) -> VerifyReport? { try self.fail() }
     func erase(_ trackable: TrackableID, before: UnixTime?, now: UnixTime) async throws(TrackingError) -> EraseReport {

@@ -241,6 +241,7 @@ import TrackingPublisher
         let config = try JSONValue(json: message.payload)
         #expect(config["source_type"]?.text == "gps" && config["json_attributes_topic"]?.text == "tracking/a_b=2Fc")
         #expect(config["device"]?["name"]?.text == "a_b/c" && config["state_topic"] == nil)
+        #expect(String(decoding: message.payload, as: UTF8.self).hasPrefix(#"{"name":null,"#), "the device's is enough")
         _ = machine.happened(.published(1, refusal: nil))
         #expect(machine.happened(try self.position(2, of: "a_b/c")).isEmpty)
         let cleared = self.published(

@@ -109,6 +109,55 @@ import TrackingCore
         #expect(kept.points.map(\.time.seconds) == [0, 200, 400, 599] && kept.bound < 0.001)
     }
 
+    /// Nobody knows where it was between two pieces.
+    @Test func whereTheTrackIsInterruptedItStaysSo() throws {
+        func simplifier(_ count: Int, pieces: Int) throws -> HistorySimplifier {
+            var simplifier = try HistorySimplifier(maximumPoints: count)
+            for piece in 0..<pieces {
+                simplifier.interrupt()
+                for second in 0..<50 {
+                    // Each piece is far from the one before, and each pause longer.
+                    let time = Double(piece * piece * 1000 + second)
+                    simplifier.append(Points.at(time, Double(piece), Double(second) * 1e-4))
+                }
+            }
+            return simplifier
+        }
+        let roomy = try simplifier(20, pieces: 4)
+        #expect(
+            roomy.pieces.map { [$0.first, $0.last].map { $0?.time.seconds } } == [
+                [0, 49], [1000, 1049], [4000, 4049], [9000, 9049],
+            ])
+        #expect(roomy.bound < 0.01 && roomy.points.count == 20 && roomy.points == roomy.pieces.flatMap(\.self))
+        // No room for the ends of all: the shortest are drawn over.
+        let tight = try simplifier(6, pieces: 4)
+        #expect(tight.points.count == 6)
+        #expect(tight.pieces.map { $0.first?.time.seconds } == [0, 4000, 9000])
+        #expect(try simplifier(2, pieces: 4).pieces.map(\.count) == [2])
+    }
+
+    @Test(arguments: 1...100) func theBoundHoldsInEachPiece(seed: UInt64) throws {
+        var dice = SplitMix64(seed: seed)
+        let points = self.journey(seed: seed)
+        var simplifier = try HistorySimplifier(maximumPoints: Int.random(in: 2...40, using: &dice))
+        for point in points {
+            if Int.random(in: 0..<20, using: &dice) == 0 { simplifier.interrupt() }
+            simplifier.append(point)
+        }
+        #expect(simplifier.points.count == min(simplifier.maximumPoints, points.count))
+        let pieces = simplifier.pieces
+        for piece in pieces {
+            let (first, last) = (piece[0].time, piece[piece.count - 1].time)
+            let error = self.error(of: points.filter { first <= $0.time && $0.time <= last }, keeping: piece)
+            #expect(error <= simplifier.bound.value + 1e-3, "seed \(seed): \(error) m is above \(simplifier.bound)")
+        }
+        // Whatever was dropped lies in one of them.
+        let outside = points.filter { point in
+            !pieces.contains { $0[0].time <= point.time && point.time <= $0[$0.count - 1].time }
+        }
+        #expect(outside.isEmpty)
+    }
+
     @Test func memoryIsThatOfWhatIsKept() throws {
         var simplifier = try HistorySimplifier(maximumPoints: 100)
         for index in 0..<20_000 {

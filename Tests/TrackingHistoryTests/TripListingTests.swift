@@ -27,7 +27,11 @@ import TrackingHistory
     /// `T` and `S` for what was found, else the id of the trip and its greatest speed.
     private func list(_ recorded: [Trip]) throws -> [String] {
         var listing = try TripListing(recorded: recorded)
-        return (points.flatMap { listing.append($0) } + listing.finish()).map { entry in
+        return Self.texts(self.points.flatMap { listing.append($0) } + listing.finish())
+    }
+
+    private static func texts(_ entries: [TripListing.Entry]) -> [String] {
+        entries.map { entry in
             switch entry {
             case .recorded(let trip, let topSpeed): "\(trip.id) \(topSpeed.map { "\(Int($0))" } ?? "–")"
             case .found(.trip): "T"
@@ -58,6 +62,40 @@ import TrackingHistory
         let trips = try [self.trip("later", 5000, 5100), self.trip("two", 2400, 2999), self.trip("one", 0, 599)]
         #expect(try self.list(trips) == ["one 10", "S", "T", "S", "two 10", "S", "later –"])
         #expect(try self.list([self.trip("b", 100, 3000), self.trip("a", 0, 3590)]) == ["b 25", "a 25"])
+    }
+
+    /// Its points count, whatever time was asked for; nothing is found where it was not.
+    @Test func aTripThatTheTimeCutsIsToldWhole() throws {
+        let trip = try self.trip("one", 1200, 1799)
+        for (from, to, entries) in [
+            (1600.0, nil, ["one 25", "S", "T", "S"]), (nil, 1400.0, ["T", "S", "one 25"]), (1600, 1700, ["one 25"]),
+            (1000, 2000, ["S", "one 25", "S"]), (nil, nil, ["T", "S", "one 25", "S", "T", "S"]),
+        ] {
+            func time(_ seconds: Double?) -> UnixTime? { seconds.map { UnixTime(Self.start + $0) } }
+            var listing = try TripListing(recorded: [trip], from: time(from), to: time(to))
+            #expect(listing.from == from.map { UnixTime(Self.start + min($0, 1200)) })
+            #expect(listing.to.map { $0.seconds > Self.start + 1799 } != false)
+            let read = self.points.filter { point in
+                listing.from.map { $0 <= point.time } ?? true && listing.to.map { point.time < $0 } ?? true
+            }
+            #expect(
+                Self.texts(read.flatMap { listing.append($0) } + listing.finish()) == entries,
+                "\(String(describing: (from, to)))")
+        }
+    }
+
+    /// A receiver's noise over a few seconds is no speed.
+    @Test func aTripOfAFewSecondsHasNoTopSpeed() throws {
+        for (seconds, topSpeed) in [(9.0, nil), (10.0, 5.0)] {
+            var listing = try TripListing(recorded: [self.trip("one", 0, seconds)])
+            for (time, metres) in [(0.0, 0.0), (1.0, 30.0), (seconds, 50.0)] {
+                _ = listing.append(Points.at(Self.start + time, 52 + metres / 111_195, -8.66))
+            }
+            guard case .recorded(_, let found)? = listing.finish().first else {
+                throw TrackingError(.invalidPayload, "")
+            }
+            #expect(found.map { $0.rounded() } == topSpeed)
+        }
     }
 
     @Test func aTripWithoutPointsIsListed() throws {

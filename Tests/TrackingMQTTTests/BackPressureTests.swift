@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 import TrackingCore
@@ -35,6 +36,40 @@ import TrackingMQTT
             }
             #expect(received == (0..<20_000).map(String.init), "nothing is lost")
             #expect(largest <= 100 + 600, "no more than the limit and one pass waits")
+        }
+    }
+
+    /// Its broker is killed while nobody reads what came: the next connection stands all the same.
+    @Test func whoIsHeldBackConnectsAgain() async throws {
+        let broker = try await MosquittoProcess.start()
+        var configuration = try TestClient.configuration("slow", port: broker.port)
+        configuration.limits.waitingEvents = 10
+        configuration.keepAlive = .seconds(5)
+        let slow = try MQTTTransport(configuration: configuration)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await slow.run() }
+            defer { group.cancelAll() }
+            var events = slow.events.makeAsyncIterator()
+            #expect(await events.next() == [.connected(connection: 0, sessionPresent: false)])
+            slow.send([.subscribe(["flood"], 1)])
+            #expect(await events.next() == [.subscribed(1, refusals: [nil])])
+            try await TestClient.with("fast", broker) { fast in
+                try await fast.connected()
+                _ = try await fast.publish((0..<1000).map { OutgoingMessage("flood", "\($0)") })
+            }
+            let pings = broker.log.components(separatedBy: "Received PINGREQ from slow").count - 1
+            try await broker.kill()
+            try await broker.restart()
+            // Only who was accepted asks whether the broker is there.
+            try await broker.waitForLog("Received PINGREQ from slow", count: pings + 1)
+            var lost: [Disconnection] = []
+            reading: while let batch = await events.next() {
+                for event in batch {
+                    if case .connected(1, _) = event { break reading }
+                    if let disconnection = event.disconnection { lost.append(disconnection) }
+                }
+            }
+            #expect(!lost.contains { $0.reason?.message.contains("did not answer") ?? false }, "\(lost)")
         }
     }
 

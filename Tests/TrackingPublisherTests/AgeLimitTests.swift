@@ -44,4 +44,29 @@ import TrackingCore
         await worker.run { _, _ in }
         #expect(try await storage.summary().total.count == left)
     }
+
+    @Test(arguments: [(true, false, 0), (false, true, 0), (false, false, 1)])
+    func whereTheClockIsNotBelievedNothingIsForgottenForItsAge(
+        knowsAges: Bool, isSynchronized: Bool, known: Int
+    ) async throws {
+        let now = UnixTime(1_790_000_000)
+        let storage = InMemorySpool()
+        _ = try await storage.open(now: now)
+        let (van, stream) = (try TrackableID("van"), try #require(StreamID("one")))
+        func entry(_ seq: UInt64) throws -> SpoolEntry {
+            let digest = try #require(RecordDigest([UInt8](repeating: UInt8(seq), count: RecordDigest.size)))
+            let record = SpoolRecord(seq: seq, time: now, kind: .point, payload: [1])
+            return SpoolEntry(record, of: van, in: stream, mark: RecordMark(time: now, digest: digest))
+        }
+        let (first, second) = (try entry(1), try entry(2))
+        try await storage.append([first], state: [:], now: now)
+        let worker = LogWorker(
+            storage: storage, limits: SpoolLimits(), logger: Logger(label: "test"),
+            isClockSynchronized: { isSynchronized }, clock: { now.advanced(by: Self.twentyYears) })
+        worker.knowsAges = knowsAges
+        worker.ask([(van, .append(stream, second.record, mark: second.mark))])
+        worker.finish()
+        await worker.run { _, _ in }
+        #expect(try await storage.known([try #require(first.mark)], of: van).count == known)
+    }
 }

@@ -149,6 +149,23 @@ struct IntakeTests {
         #expect(try talk.take([.event(event)]).contains("van/event: VISIT"))
     }
 
+    @Test func whatWasWrittenWhileTheLogWasOpenedAnewIsNotSafeYet() throws {
+        var talk = try self.carrying(Self.waitsForKeeper)
+        let before = try #require(talk.log.keys.first)
+        talk.isDiskBusy = true
+        _ = try talk.take([30])
+        // Looked up, and on its way to the disk.
+        _ = talk.written(1)
+        let held = SpoolContents.Trackable(streams: [StoredStream(id: before, last: 1)])
+        #expect(talk.happened(.log(try TrackableID("van"), .reopened(held))).contains("answer spoolDamaged"))
+        talk.isDiskBusy = false
+        _ = talk.written()
+        #expect(try !talk.take([30]).contains { $0.hasPrefix("answer") }, "it is known, and waits for the recorder")
+        for _ in 0..<3 { _ = talk.echoed() + talk.acked() }
+        let safe = try talk.acknowledge(2, by: ClientID("keeper"), of: before)
+        #expect(safe.contains("answer taken 2"), "\(safe)")
+    }
+
     @Test func whatHasNoTimeOfItsOwnIsKnownByItsDigest() throws {
         var talk = try self.carrying()
         let digest = try #require(RecordDigest(Array(repeating: 7, count: 16)))
@@ -244,8 +261,10 @@ extension PublisherConversation {
     }
 
     /// A recorder has everything of the current stream up to `seq`.
-    fileprivate mutating func acknowledge(_ seq: UInt64, by recorder: ClientID) throws -> [String] {
-        let stream = try #require(self.machine.assets[try TrackableID("van")]?.stream)
+    fileprivate mutating func acknowledge(
+        _ seq: UInt64, by recorder: ClientID, of stream: StreamID? = nil
+    ) throws -> [String] {
+        let stream = try #require(try stream ?? self.machine.assets[TrackableID("van")]?.stream)
         return self.hear(
             "tracking/van/ack/\(recorder)", HistoryCodec.encode(Acknowledgement(streams: [stream: seq])))
     }

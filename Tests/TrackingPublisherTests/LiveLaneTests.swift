@@ -93,7 +93,7 @@ import TrackingCore
         #expect(lane.silenceDeadline(isHolding: false) == nil)
         lane.acknowledged()
         #expect(lane.silenceDeadline(isHolding: false) == self.time(30))
-        lane.endSilence(wallClock: self.wall)
+        lane.endSilence(now: self.time(30), wallClock: self.wall)
         #expect(lane.again(now: self.time(30))?.location.seq == 1)
         lane.acknowledged()
         #expect(lane.silenceDeadline(isHolding: false) == self.time(60))

@@ -200,22 +200,70 @@ struct LogRequestTests {
 
     // MARK: - What was set aside
 
-    @Test func whatIsPutBackGoesAtOnce() throws {
+    @Test func whatIsPutBackGoesAtOnceUnderANewNumber() throws {
         var talk = try PublisherConversation.online()
         let stream = try #require(talk.log.keys.first)
-        talk.put(1, in: stream)
-        let said = talk.happened(.log(try TrackableID("van"), .returned(stream, SeqSet([1...1]))))
-        #expect(said == ["van/history: batch [1] oldest 1 remaining 0"])
+        let old = try #require(StreamID("old"))
+        let said = try talk.putBack(1, 7, in: old)
+        #expect(said == ["answer 2 records", "van/history: batch [2,3] oldest 2 remaining 0"])
+        let record = try #require(talk.log[stream]?[3])
+        let event = try MessageCodec.decodeEvent(record.payload)
+        #expect(event.id == "e7" && event.stream == stream && event.seq == 3)
+        #expect(record.time == UnixTime(1000) && event.time == UnixTime(1000), "at its own time")
+        #expect(record.kind == .event)
+        _ = talk.acked()
+        #expect(talk.log[stream]?.isEmpty == true && talk.log[old] == nil)
+        #expect(try talk.fix(at: 30).last == "van: update 4")
     }
 
-    @Test func aStreamThatWasForgottenComesBackAndEnds() throws {
+    /// The recorder has heard that the old number is gone, and acknowledged past it.
+    @Test func noAcknowledgementOfTheOldNumberReachesWhatIsPutBack() throws {
+        let keeper = try ClientID("keeper")
+        var talk = try PublisherConversation([try PublisherConversation.van()]) {
+            $0.recording.recorders = [keeper]
+        }
+        for second in 0...4 { _ = try talk.fix(at: Double(second)) }
+        let stream = try #require(talk.log.keys.first)
+        let acknowledgement = HistoryCodec.encode(Acknowledgement(streams: [stream: 5]))
+        _ = try talk.putBack(3, in: stream)
+        _ = talk.connect(0)
+        _ = talk.hear("tracking/van/ack/keeper", acknowledgement, retained: true)
+        #expect(talk.log[stream]?.keys.sorted() == [6])
+        let said = talk.granted() + talk.echoed() + talk.wait(.seconds(20))
+        #expect(said.contains("van/history: batch [6] oldest 6 remaining 0"), "\(said)")
+    }
+
+    @Test func whatIsPutBackOfWhatIsNotCarriedWaitsInItsStream() throws {
         var talk = try PublisherConversation.online()
+        let van = try TrackableID("van")
+        let stream = try #require(talk.log.keys.first)
+        _ = talk.happened(.remove(van))
+        #expect(try talk.putBack(1, in: stream) == ["answer 1 records"])
+        let held = StoredStream(id: stream, stored: SeqSet([2...2]), last: 2)
+        #expect(talk.machine.logs[van] == .init(streams: [held], current: stream))
+    }
+
+    @Test func whatIsPutBackOfWhatIsUnknownBeginsAStream() throws {
+        var talk = try PublisherConversation()
         let old = try #require(StreamID("old"))
-        talk.put(7, in: old)
-        let said = talk.happened(.log(try TrackableID("van"), .returned(old, SeqSet([7...7]))))
-        #expect(said == ["van/history: batch [7] oldest 7 remaining 0"])
-        _ = talk.acked()
-        #expect(talk.log[old] == nil)
+        #expect(try talk.putBack(7, in: old) == ["answer 1 records"])
+        let log = try #require(talk.machine.logs[try TrackableID("van")])
+        #expect(log.streams.map(\.stored) == [SeqSet([1...1])] && log.streams[0].id != old)
+        #expect(log.current == log.streams[0].id)
+    }
+
+    @Test func whatCannotBePutBackIsSaidAndItsNumberIsGone() throws {
+        var talk = try PublisherConversation.online()
+        let stream = try #require(talk.log.keys.first)
+        talk.isDiskFull = true
+        #expect(try talk.putBack(1, in: stream) == ["answer spoolFailed"])
+        #expect(talk.machine.isReadyForFix, "nothing is waited for")
+        talk.isDiskFull = false
+        #expect(try talk.fix(at: 30).last == "van: update 3")
+        let record = SpoolRecord(seq: 1, time: UnixTime(1000), kind: .trip, payload: [1])
+        let van = try TrackableID("van")
+        let row = QuarantinedRecord(place: 1, entry: SpoolEntry(record, of: van, in: stream), reason: "no")
+        #expect(talk.happened(.asked(.putBack([row], of: van), request: 9)) == ["answer 0 records"])
     }
 
     // MARK: - Another trackable

@@ -1,4 +1,5 @@
 import Logging
+import Synchronization
 import Testing
 import TrackingCore
 
@@ -35,5 +36,172 @@ import TrackingCore
             try await group.waitForAll()
         }
         #expect(try await storage.summary().total.count == 12, "nothing is left undone at the end")
+    }
+
+    /// Of one stream of one trackable.
+    private static func append(_ seq: UInt64) throws -> (TrackableID, PublisherStateMachine.LogAction) {
+        let record = SpoolRecord(seq: seq, time: UnixTime(1), kind: .point, payload: [1])
+        return (try TrackableID("van"), .append(try #require(StreamID("one")), record))
+    }
+
+    /// What a worker says.
+    private final class Said: Sendable {
+        private let texts = Mutex<[String]>([])
+
+        var all: [String] { self.texts.withLock { $0 } }
+
+        func say(_ event: PublisherStateMachine.LogEvent) { self.texts.withLock { $0.append(Self.text(event)) } }
+
+        func wait(for count: Int) async throws {
+            while self.all.count < count {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
+        }
+
+        private static func text(_ event: PublisherStateMachine.LogEvent) -> String {
+            switch event {
+            case .appended(_, let seqs): "appended \(Self.text(seqs))"
+            case .appendFailed(_, let seqs, let error): "failed \(Self.text(seqs)) \(error.code)"
+            case .reopened: "reopened"
+            default: "other"
+            }
+        }
+
+        private static func text(_ seqs: SeqSet) -> String {
+            seqs.ranges.joined().map(String.init).joined(separator: " ")
+        }
+    }
+
+    /// A log that is open and has record 1, and its worker.
+    private static func worker(
+        _ storage: FailingSpool, limits: SpoolLimits = SpoolLimits(), pause: Duration = LogOutage.pause
+    ) async throws -> LogWorker {
+        _ = try await storage.open(now: UnixTime(0))
+        let record = SpoolRecord(seq: 1, time: UnixTime(1), kind: .point, payload: [1])
+        let entry = SpoolEntry(record, of: try TrackableID("van"), in: try #require(StreamID("one")))
+        try await storage.inner.append([entry])
+        return LogWorker(
+            storage: storage, limits: limits, logger: Logger(label: "test"), outage: LogOutage(pause: pause),
+            clock: { UnixTime(0) })
+    }
+
+    private static func read(_ seq: UInt64) throws -> (TrackableID, PublisherStateMachine.LogAction) {
+        let stream = try #require(StreamID("one"))
+        let query = RecordQuery(number: 1, stream: stream, seqs: SeqSet([seq...seq]), maximumBytes: 100)
+        return (try TrackableID("van"), .read(query))
+    }
+
+    /// The file would be opened anew by nobody else: each append trims, and fails to.
+    @Test func damageThatATrimMeetsIsMended() async throws {
+        let (storage, said) = (FailingSpool(), Said())
+        let worker = try await Self.worker(storage, limits: SpoolLimits(maximumCount: 1))
+        storage.fail(.trim, with: TrackingError(.spoolDamaged, "a page"))
+        worker.ask([try Self.append(2)])
+        worker.finish()
+        await worker.run { _, event in said.say(event) }
+        #expect(storage.calls == [.open, .append, .trim, .open])
+        #expect(said.all == ["appended 2", "reopened"])
+    }
+
+    /// What damage kept out of the log goes into what is whole of it.
+    @Test func whatIsBeingWrittenWhenDamageIsMetIsWrittenOnceMore() async throws {
+        let (storage, said) = (FailingSpool(), Said())
+        let worker = try await Self.worker(storage)
+        storage.fail(.append, with: TrackingError(.spoolDamaged, "a page"))
+        worker.ask([try Self.append(2)])
+        worker.finish()
+        await worker.run { _, event in said.say(event) }
+        #expect(said.all == ["reopened", "appended 2"])
+        #expect(try await storage.summary().total.count == 2)
+    }
+
+    /// Nobody asks for anything meanwhile.
+    @Test func aLogThatCannotBeOpenedAgainIsTriedAnewAndRecordsWaitForIt() async throws {
+        let (storage, said, full) = (FailingSpool(), Said(), TrackingError(.spoolFailed, "the disk is full"))
+        let worker = try await Self.worker(storage, pause: .milliseconds(10))
+        storage.fail(.read, with: TrackingError(.spoolDamaged, "a page"))
+        storage.fail(.open, with: full, full)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await worker.run { _, event in said.say(event) } }
+            worker.ask([try Self.append(2), try Self.read(1), try Self.append(3)])
+            try await said.wait(for: 4)
+            #expect(said.all == ["appended 2", "other", "reopened", "appended 3"])
+            #expect(try await storage.summary().total.count == 3)
+            worker.finish()
+            try await group.waitForAll()
+        }
+        #expect(storage.calls.count { $0 == .open } == 4)
+    }
+
+    /// At the end it is tried once more, whenever that was done before; then there is nobody left who could wait.
+    @Test(arguments: [false, true]) func whatWaitsAtTheEndIsWrittenOrGivenUp(opens: Bool) async throws {
+        let (storage, said, full) = (FailingSpool(), Said(), TrackingError(.spoolFailed, "the disk is full"))
+        let worker = try await Self.worker(storage)
+        storage.fail(.read, with: TrackingError(.spoolDamaged, "a page"))
+        storage.fail(.open, with: full)
+        if !opens { storage.fail(.open, with: full) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await worker.run { _, event in said.say(event) } }
+            worker.ask([try Self.read(1), try Self.append(2)])
+            try await said.wait(for: 1)
+            worker.finish()
+            try await group.waitForAll()
+        }
+        #expect(said.all == (opens ? ["other", "reopened", "appended 2"] : ["other", "failed 2 spoolFailed"]))
+    }
+
+    @Test func whatIsRecordedAnewLeavesItsOldNumber() async throws {
+        let storage = InMemorySpool()
+        let (van, one, two) = (
+            try TrackableID("van"), try #require(StreamID("one")), try #require(StreamID("two"))
+        )
+        _ = try await storage.open(now: UnixTime(0))
+        let events = (UInt64(1)...3).map { seq in
+            TrackingEvent(id: "e\(seq)", stream: one, seq: seq, time: UnixTime(Double(seq)), kind: .paused)
+        }
+        let unreadable = SpoolRecord(seq: 4, time: UnixTime(4), kind: .point, payload: [1])
+        try await storage.append(
+            (events.map { SpoolRecord(seq: $0.seq, time: $0.time, kind: .event, payload: MessageCodec.encode($0)) }
+                + [unreadable]).map { SpoolEntry($0, of: van, in: one) })
+        let worker = LogWorker(
+            storage: storage, limits: SpoolLimits(), logger: Logger(label: "test"), clock: { UnixTime(0) })
+        let told = AsyncStream.makeStream(of: PublisherStateMachine.LogEvent.self)
+        worker.ask([(van, .renumber(one, SeqSet([2...5]), from: RecordName(stream: two, seq: 7)))])
+        worker.finish()
+        await worker.run { told.continuation.yield($1) }
+        var answers = told.stream.makeAsyncIterator()
+        #expect(await answers.next() == .appended(two, SeqSet([7...8])))
+        guard case .appendFailed(two, SeqSet([9...10]), _)? = await answers.next() else {
+            return #expect(Bool(false), "the numbers that nothing bears are given up")
+        }
+        let waiting = try await storage.waiting(after: 0, through: .max, maximumCount: 9).map(\.entry)
+        #expect(waiting.map { "\($0.name)" } == ["one:1", "one:4", "two:7", "two:8"])
+        #expect(try MessageCodec.decodeEvent(waiting[3].record.payload).id == "e3")
+    }
+
+    @Test func whatBecameOfAQuarantineIsTold() async throws {
+        let storage = InMemorySpool()
+        let (van, stream) = (try TrackableID("van"), try #require(StreamID("one")))
+        _ = try await storage.open(now: UnixTime(0))
+        let record = SpoolRecord(seq: 1, time: UnixTime(1), kind: .point, payload: [1])
+        try await storage.append([SpoolEntry(record, of: van, in: stream)])
+        let worker = LogWorker(
+            storage: storage, limits: SpoolLimits(), logger: Logger(label: "test"), clock: { UnixTime(0) })
+        let told = AsyncStream.makeStream(of: PublisherStateMachine.LogEvent.self)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await worker.run { told.continuation.yield($1) } }
+            var events = told.stream.makeAsyncIterator()
+            let reason = TrackingError(.payloadTooLarge, "too large")
+            storage.fail(with: TrackingError(.spoolFailed, "the disk is full"))
+            worker.ask([(van, .quarantine(stream, 1, reason))])
+            #expect(await events.next() == .setAsideFailed(stream, 1))
+            storage.fail(with: nil)
+            worker.ask([(van, .quarantine(stream, 1, reason))])
+            #expect(await events.next() == .setAside(stream, 1))
+            #expect(try await storage.quarantined(after: 0, maximumCount: 9).map(\.entry.record) == [record])
+            worker.finish()
+            try await group.waitForAll()
+        }
     }
 }

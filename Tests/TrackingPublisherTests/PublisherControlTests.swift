@@ -49,6 +49,7 @@ import TrackingCore
     @Test func offLastsThroughReconnects() throws {
         var talk = try PublisherConversation.online()
         _ = self.switched(&talk, isOn: false)
+        _ = talk.acked()
         _ = talk.lose()
         _ = talk.connect(1)
         #expect(talk.granted().filter { $0.contains(": ") } == [])
@@ -137,6 +138,39 @@ import TrackingCore
         #expect(trip?.mode == "bus")
     }
 
+    /// After a reconnect the trip is shown again: distance and duration are both of now.
+    @Test func aTripThatIsShownAgainIsAsItIsNow() throws {
+        var talk = try PublisherConversation.online()
+        let van = try TrackableID("van")
+        _ = talk.happened(.trip(van, try TripMode("bus"), request: 1))
+        for second in [5, 10] {
+            talk.now = MonotonicTime(.seconds(second))
+            _ = try talk.fix(at: Double(second), metres: Double(second) * 20)
+        }
+        _ = talk.acked()
+        _ = talk.lose()
+        _ = talk.connect(1) + talk.granted() + talk.echoed() + talk.acked()
+        let trip = try MessageCodec.decodeTrip(#require(talk.said["tracking/van/trip"])[...])
+        #expect(trip.distance > 50 && trip.duration == 10, "\(trip)")
+    }
+
+    /// What another publisher carries is recorded there, its trips as well.
+    @Test func noTripOfWhatIsTakenOverIsRecorded() throws {
+        var talk = try PublisherConversation.online()
+        talk.isRemovalIgnored = true
+        let van = try TrackableID("van")
+        _ = talk.happened(.trip(van, try TripMode("bus"), request: 1))
+        talk.now = MonotonicTime(.seconds(10))
+        _ = try talk.fix(at: 10, metres: 200)
+        _ = talk.publisher("d2", "theirs", since: 5000)
+        let trips = { (talk: PublisherConversation) in talk.log.values.flatMap(\.values).count { $0.kind == .trip } }
+        let before = trips(talk)
+        #expect(talk.happened(.trip(van, nil, request: 2)) == ["answer takenOver"])
+        #expect(talk.happened(.trip(van, try TripMode("taxi"), request: 3)) == ["answer takenOver"])
+        _ = talk.wait(.seconds(600))
+        #expect(trips(talk) == before)
+    }
+
     @Test func aTripOutlivesThatItsTrackableIsNotCarriedForAWhile() throws {
         var talk = try PublisherConversation.online()
         let van = try PublisherConversation.van()
@@ -185,6 +219,23 @@ import TrackingCore
         var talk = try PublisherConversation([PublisherConversation.van()])
         #expect(talk.connect(0).filter { $0.contains("command") } == [])
         #expect(talk.hear("tracking/van/command", self.start) == [])
+    }
+
+    @Test func refusedCommandsAreAskedForAgainWithGrowingWaits() throws {
+        var talk = try self.commanding()
+        _ = talk.lose()
+        _ = talk.connect(1)
+        let refused = talk.granted(refusing: TrackingError(.notAuthorized, "no"), only: "tracking/van/command")
+        #expect(refused.filter { $0.hasPrefix("no commands") } == ["no commands of van (notAuthorized)"])
+        #expect((talk.echoed() + talk.acked()).contains("van is ONLINE"))
+        for wait in [1_000, 2_000, 4_000] {
+            #expect(!talk.wait(.milliseconds(wait - 100)).contains { $0.hasPrefix("subscribe") })
+            #expect(talk.wait(.milliseconds(100)).filter { $0.hasPrefix("subscribe") } == ["subscribe van/command"])
+            #expect(talk.granted(refusing: TrackingError(.notAuthorized, "no")) == [], "told once")
+        }
+        #expect(talk.wait(.seconds(8)).contains("subscribe van/command"))
+        #expect(talk.granted() == [])
+        #expect(!talk.wait(.seconds(1_000)).contains("subscribe van/command"))
     }
 
     @Test func aCommandIsCarriedOutOnceAndRememberedInTheLog() throws {

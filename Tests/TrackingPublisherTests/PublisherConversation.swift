@@ -11,7 +11,7 @@ struct PublisherConversation {
     var now = MonotonicTime(.zero)
     /// How far the wall clock was set since the start.
     var clockStep = Duration.zero
-    private var subscriptions: [(token: TransportToken, count: Int)] = []
+    private var subscriptions: [(token: TransportToken, filters: [String])] = []
     private var publishes: [(token: TransportToken, message: OutgoingMessage)] = []
     /// What is in the log; everything asked of it is done at once.
     private(set) var log: [StreamID: [UInt64: SpoolRecord]] = [:]
@@ -31,14 +31,16 @@ struct PublisherConversation {
     private(set) var said: [String: [UInt8]] = [:]
 
     init(
-        _ trackables: [Trackable] = [], configure: (inout PublisherConfiguration) -> Void = { _ in }
+        _ trackables: [Trackable] = [], logs: [TrackableID: SpoolContents.Trackable] = [:],
+        configure: (inout PublisherConfiguration) -> Void = { _ in }
     ) throws {
         var configuration = PublisherConfiguration(
             client: try ClientID("d1"), session: try #require(SessionID("mine")))
         configuration.defaultResolution = try Resolution(
             accuracy: .balanced, desiredInterval: .seconds(10), minimumDisplacement: 0)
         configure(&configuration)
-        self.machine = PublisherStateMachine(configuration: configuration, policy: DefaultResolutionPolicy(), seed: 1)
+        self.machine = PublisherStateMachine(
+            configuration: configuration, policy: DefaultResolutionPolicy(), logs: logs, seed: 1)
         for trackable in trackables { _ = self.happened(.add(trackable)) }
     }
 
@@ -67,10 +69,12 @@ struct PublisherConversation {
         return answers
     }
 
-    /// The log does what it was asked to.
-    mutating func written() -> [String] {
+    /// The log does what it was asked to, or so many of the first of it.
+    mutating func written(_ count: Int = .max) -> [String] {
         var answers: [String] = []
-        while !self.jobs.isEmpty {
+        var left = count
+        while !self.jobs.isEmpty, left > 0 {
+            left -= 1
             let (id, action) = self.jobs.removeFirst()
             guard var event = self.work(action) else { continue }
             // As its worker does: what was brought together is written together.
@@ -98,26 +102,47 @@ struct PublisherConversation {
             self.log[stream, default: [:]][record.seq] = record
             if let mark { self.marks[mark] = RecordName(stream: stream, seq: record.seq) }
             return .appended(stream, seqs)
-        case .read(let stream, let seqs, _):
-            let all = seqs.ranges.flatMap { Array($0) }
-            let records = all.compactMap { self.log[stream]?[$0] }
-            let missing = SeqSet(all.filter { self.log[stream]?[$0] == nil }.map { $0...$0 })
-            return .loaded(SpoolRecords(records), missing: missing)
+        case .read(let query):
+            let records = query.seqs.ranges.joined().compactMap { self.log[query.stream]?[$0] }
+            var missing = query.seqs
+            for record in records { missing.remove(record.seq...record.seq) }
+            return .loaded(SpoolRecords(records), missing: missing, query: query.number)
         case .remove(let stream, let seqs):
             guard !self.isRemovalIgnored else { return nil }
             for seq in seqs.ranges.joined() { self.log[stream]?[seq] = nil }
-        case .quarantine(let stream, let seq, _): self.log[stream]?[seq] = nil
-        case .forget(let stream): self.log[stream] = nil
+        case .quarantine(let stream, let seq, _):
+            self.log[stream]?[seq] = nil
+            return .setAside(stream, seq)
+        case .renumber(let stream, let seqs, let first):
+            for (place, seq) in seqs.ranges.joined().enumerated() {
+                let name = RecordName(stream: first.stream, seq: first.seq + UInt64(place))
+                self.log[name.stream, default: [:]][name.seq] = self.log[stream]?.removeValue(forKey: seq)?.renamed(
+                    name)
+            }
+            return .appended(first.stream, SeqSet([first.seq...(first.seq + UInt64(seqs.count) - 1)]))
+        case .putBack(let stream, let records, let request):
+            let seqs = SeqSet(records.map { $0.record.seq...$0.record.seq })
+            guard !self.isDiskFull else {
+                return .putBackFailed(stream, seqs, TrackingError(.spoolFailed, "the disk is full"), request: request)
+            }
+            for record in records { self.log[stream, default: [:]][record.record.seq] = record.record }
+            return .putBack(stream, seqs, request: request)
+        case .forget(let stream): if self.log[stream]?.isEmpty == true { self.log[stream] = nil }
         case .keep(let name, let value): self.kept[name] = value
         }
         return nil
     }
 
-    /// A record is in the log again.
-    mutating func put(_ seq: UInt64, in stream: StreamID) {
-        let event = TrackingEvent(id: "e", stream: stream, seq: seq, time: UnixTime(1000), kind: .paused)
-        self.log[stream, default: [:]][seq] = SpoolRecord(
-            seq: seq, time: event.time, kind: .event, payload: MessageCodec.encode(event))
+    /// What was set aside is to be put back: an event of second 1000 under each of these numbers.
+    mutating func putBack(_ seqs: UInt64..., in stream: StreamID) throws -> [String] {
+        let van = try TrackableID("van")
+        let rows = seqs.map { seq in
+            let event = TrackingEvent(id: "e\(seq)", stream: stream, seq: seq, time: UnixTime(1000), kind: .paused)
+            let record = SpoolRecord(seq: seq, time: event.time, kind: .event, payload: MessageCodec.encode(event))
+            return QuarantinedRecord(
+                place: Int64(seq), entry: SpoolEntry(record, of: van, in: stream), reason: "too large")
+        }
+        return self.happened(.asked(.putBack(rows, of: van), request: 9))
     }
 
     mutating func connect(_ connection: Int) -> [String] {
@@ -137,13 +162,13 @@ struct PublisherConversation {
         return self.happened(.transport(.disconnected(Disconnection(reason: reason, retry: retry, lasted: nil))))
     }
 
-    /// The broker grants what was subscribed to so far and what is subscribed to thereupon, or refuses all of it.
-    mutating func granted(refusing refusal: TrackingError? = nil) -> [String] {
+    /// The broker grants what was subscribed to so far and what is subscribed to thereupon, or refuses all of it or one filter.
+    mutating func granted(refusing refusal: TrackingError? = nil, only filter: String? = nil) -> [String] {
         var answers: [String] = []
         while !self.subscriptions.isEmpty {
             let next = self.subscriptions.removeFirst()
-            answers += self.happened(
-                .transport(.subscribed(next.token, refusals: Array(repeating: refusal, count: next.count))))
+            let refusals = next.filters.map { filter == nil || $0 == filter ? refusal : nil }
+            answers += self.happened(.transport(.subscribed(next.token, refusals: refusals)))
         }
         return answers
     }
@@ -156,6 +181,13 @@ struct PublisherConversation {
             let refusal = topics.contains(message.topic) ? TrackingError(.notAuthorized, "forbidden") : nil
             return self.happened(.transport(.published(token, refusal: refusal)))
         }
+    }
+
+    /// The broker takes what was published first on a topic and not answered yet.
+    mutating func ackedFirst(_ topic: String) -> [String] {
+        guard let place = self.publishes.firstIndex(where: { $0.message.topic == topic }) else { return [] }
+        let token = self.publishes.remove(at: place).token
+        return self.happened(.transport(.published(token, refusal: nil)))
     }
 
     /// The broker says of what was published last on a topic that it is too large.
@@ -235,6 +267,7 @@ struct PublisherConversation {
         case .answered(_, .success(let answer)): return ["answer \(Self.text(answer))"]
         case .answered(_, .failure(let error)): return ["answer \(error.code)"]
         case .progressed(_, let done, let total): return ["\(done) of \(total)"]
+        case .numbersReused(let id, _): return ["numbers of \(id) are used again"]
         case .recordsRefused(let id, let error): return ["\(id) records refused (\(error.code))"]
         case .commanded(let received):
             return [
@@ -271,7 +304,7 @@ struct PublisherConversation {
     private mutating func text(_ command: TransportCommand) -> String {
         switch command {
         case .subscribe(let filters, let token):
-            self.subscriptions.append((token, filters.count))
+            self.subscriptions.append((token, filters))
             return "subscribe \(filters.map { Self.short($0) }.joined(separator: " "))"
         case .unsubscribe(let filters): return "unsubscribe \(filters.map { Self.short($0) }.joined(separator: " "))"
         case .tryNow: return "try now"

@@ -171,6 +171,19 @@ import TrackingCore
         #expect(talk.granted().contains("van/publisher/d1: present mine/1 since 5000.001"))
     }
 
+    /// Whoever says the latest time there is makes nobody write what cannot be read: the greater session owns it.
+    @Test(arguments: [("a", "van is ONLINE"), ("z", "van is FAILED (takenOver)")])
+    func noLaterTimeThanTheLatestIsSaid(other: String, state: String) throws {
+        var talk = try PublisherConversation([try PublisherConversation.van()])
+        _ = try talk.fix(at: 0)
+        _ = talk.connect(0)
+        _ = talk.publisher("d2", other, since: 1e11, retained: true)
+        _ = talk.hear("tracking/_clients/d2", #"{"status":"online","session":"\#(other)","connection":0,"lease":90}"#)
+        let said = talk.granted()
+        #expect(said.contains("van/publisher/d1: present mine/0 since 100000000000.0") == (other == "a"))
+        #expect((said + talk.acked() + talk.echoed()).contains(state))
+    }
+
     @Test func aLaterPublisherOwnsIt() throws {
         var talk = try PublisherConversation.online()
         let said = talk.publisher("d2", "other", since: 1001)
@@ -231,6 +244,25 @@ import TrackingCore
         #expect(talk.wait(.seconds(1)).contains { $0.hasPrefix("subscribe van/publisher/+") })
     }
 
+    @Test func aRefusedResolutionIsSaidAgainWithGrowingWaits() throws {
+        var talk = try PublisherConversation([try PublisherConversation.van()])
+        _ = try talk.fix(at: 0)
+        _ = talk.connect(0)
+        let topic = "tracking/van/resolution"
+        _ = talk.granted() + talk.echoed() + talk.acked(refusing: [topic])
+        // Said again as it became ONLINE.
+        #expect(talk.acked(refusing: [topic]) == [])
+        for wait in [1_000, 2_000, 4_000] {
+            #expect(!talk.wait(.milliseconds(wait - 100)).contains { $0.hasPrefix("van/resolution") })
+            let again = talk.wait(.milliseconds(100)).filter { $0.hasPrefix("van/") }
+            #expect(again == ["van/resolution: BALANCED/10000/0 ONLINE subscribers 0"])
+            #expect(talk.acked(refusing: [topic]) == [])
+        }
+        #expect(talk.wait(.seconds(8)).contains { $0.hasPrefix("van/resolution") })
+        _ = talk.acked()
+        #expect(!talk.wait(.seconds(60)).contains { $0.hasPrefix("van/resolution") })
+    }
+
     @Test func aRefusalIsTriedAgainAfterAnOutageThatOutlastedItsWait() throws {
         var talk = try PublisherConversation.online()
         _ = try talk.fix(at: 20)
@@ -259,6 +291,27 @@ import TrackingCore
         #expect(talk.wait(.seconds(100)).contains("van: update 2"))
     }
 
+    /// Nothing is left to be said again, or only what may not go out: the silence is not over at once for ever.
+    @Test(arguments: [nil, 500.0]) func afterARefusalForItsContentSilenceBeginsAnew(future: Double?) throws {
+        var talk = try PublisherConversation.online()
+        #expect(try talk.fix(at: 20).contains("van: update 2"))
+        let refusal = TrackingError(.refused, "implementation specific error", reasonCode: 0x83)
+        #expect(talk.tooLarge("tracking/van", refusal) == ["bad message on tracking/van"])
+        if let future { #expect(try talk.fix(at: future).contains("fix 3 notLive")) }
+        talk.now = MonotonicTime(.seconds(101))
+        for _ in 0..<10 { _ = talk.happened(.timer) }
+        let next = try #require(talk.machine.nextDeadline)
+        #expect(next > talk.now)
+    }
+
+    @Test func aFixKeptBackGoesOutAfterTheSilenceThatFollowedARefusal() throws {
+        var talk = try PublisherConversation.online()
+        _ = try talk.fix(at: 20)
+        _ = talk.tooLarge("tracking/van", TrackingError(.refused, "no", reasonCode: 0x99))
+        #expect(try talk.fix(at: 25).contains("fix 3 tooSoon"))
+        #expect(talk.wait(.seconds(100)).contains("van: update 3"))
+    }
+
     @Test func lowBatteryIsToldOncePerCrossing() throws {
         let van = try PublisherConversation.van {
             $0.constraints = try? ResolutionConstraints(
@@ -281,6 +334,16 @@ import TrackingCore
         #expect(said.contains("van/resolution: cleared"))
     }
 
+    @Test func whatIsRemovedBeforeTheAnswerIsNotListenedToEither() throws {
+        var talk = try PublisherConversation([try PublisherConversation.van()])
+        _ = talk.connect(0)
+        #expect(
+            talk.happened(.remove(try TrackableID("van"))) == [
+                "unsubscribe van/publisher/+ van/subscriber/+ van/request/+", "removed van",
+            ])
+        #expect(talk.granted() == ["_clients/d1: online mine/0"])
+    }
+
     @Test func whatWasRemovedDuringAnOutageIsClearedAfterIt() throws {
         var talk = try PublisherConversation.online()
         _ = talk.lose()
@@ -290,6 +353,52 @@ import TrackingCore
             talk.granted() == [
                 "_clients/d1: online mine/1", "van/publisher/d1: cleared", "van/resolution: cleared",
             ])
+    }
+
+    /// A connection that is lost may have taken what was said last with it: it is said again until the broker has it.
+    @Test(arguments: ["removal", "collision", "off"])
+    func whatWasNotKnownToBeClearedIsClearedAgain(what: String) throws {
+        var talk = try PublisherConversation.online()
+        var cleared = ["van/publisher/d1: cleared", "van/resolution: cleared"]
+        switch what {
+        case "removal":
+            _ = talk.happened(.remove(try TrackableID("van")))
+        case "collision":
+            // The resolution in force is the other's.
+            _ = talk.publisher("d2", "other", since: 2000)
+            cleared = ["van/publisher/d1: cleared"]
+        default:
+            var configuration = talk.machine.configuration
+            configuration.isOn = false
+            _ = talk.happened(.configure(configuration))
+        }
+        for connection in 1...2 {
+            _ = talk.lose()
+            _ = talk.connect(connection)
+            #expect(talk.granted().filter { $0.hasSuffix("cleared") } == cleared)
+        }
+        _ = talk.acked()
+        _ = talk.lose()
+        _ = talk.connect(3)
+        #expect(talk.granted().filter { $0.hasSuffix("cleared") } == [])
+    }
+
+    @Test func whatIsCarriedAgainIsNotCleared() throws {
+        var talk = try PublisherConversation.online()
+        _ = talk.happened(.remove(try TrackableID("van")))
+        _ = talk.lose()
+        _ = talk.happened(.add(try PublisherConversation.van()))
+        _ = talk.connect(1)
+        let said = talk.granted()
+        #expect(said.contains { $0.hasPrefix("van/publisher/d1: present") })
+        #expect(!said.contains { $0.hasSuffix("cleared") })
+        _ = talk.lose()
+        // Not heard of since: what it said on the connection before still stands.
+        _ = talk.happened(.remove(try TrackableID("van")))
+        _ = talk.happened(.add(try PublisherConversation.van()))
+        _ = talk.happened(.remove(try TrackableID("van")))
+        _ = talk.connect(2)
+        #expect(talk.granted().contains("van/publisher/d1: cleared"))
     }
 
     @Test func aWordAboutARemovedTrackableIsForgotten() throws {

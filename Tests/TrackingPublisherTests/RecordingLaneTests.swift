@@ -217,4 +217,82 @@ struct RecordingLaneTests {
         #expect(talk.log.keys.filter { $0 != before }.count == 1)
         #expect(talk.log.filter { $0.key != before }.values.first?.keys.sorted() == [1])
     }
+
+    @Test func aLogThatWasPutBackToAnEarlierStateBeginsAnew() throws {
+        let current = try #require(StreamID("current"))
+        let (van, keeper) = (try TrackableID("van"), try ClientID("keeper"))
+        let held = SpoolContents.Trackable(streams: [StoredStream(id: current, last: 7)], current: current)
+        var talk = try PublisherConversation(logs: [van: held]) { $0.recording.recorders = [keeper] }
+        _ = talk.happened(.add(try PublisherConversation.van()))
+        _ = try talk.fix(at: 0)
+        #expect(talk.log[current]?.keys.sorted() == [8])
+        _ = talk.connect(0)
+        let acknowledgement = HistoryCodec.encode(Acknowledgement(streams: [current: 20]))
+        let said = talk.hear("tracking/van/ack/keeper", acknowledgement, retained: true)
+        #expect(said == ["numbers of van are used again"])
+        let stream = try #require(talk.machine.assets[van]?.stream)
+        #expect(talk.log.filter { !$0.value.isEmpty }.mapValues { $0.keys.sorted() } == [stream: [1]])
+        let sent = talk.granted() + talk.echoed() + talk.acked() + talk.acked() + talk.wait(.seconds(20))
+        #expect(sent.contains("van/history: batch [1] oldest 1 remaining 0"), "\(sent)")
+        #expect(try talk.fix(at: 20).contains { $0.hasPrefix("fix 2 ") })
+    }
+
+    /// The broker answers late what it was sent before it refused the live position.
+    @Test func aLateAnswerCountsForNoOtherBatch() throws {
+        var talk = try PublisherConversation([try PublisherConversation.van()]) { $0.recording.batchSize = 2 }
+        // They do not ride along with a position.
+        for _ in 1...6 { _ = talk.happened(.notice(.paused, [:])) }
+        _ = try talk.fix(at: 0)
+        _ = talk.connect(0)
+        _ = talk.granted()
+        #expect(talk.echoed().contains("van/history: batch [1,2] oldest 1 remaining 5"))
+        _ = talk.tooLarge("tracking/van", TrackingError(.notAuthorized, "forbidden"))
+        _ = talk.wait(.seconds(1))
+        let again = talk.granted() + talk.echoed()
+        #expect(again.contains("van/history: batch [1,2] oldest 1 remaining 5"), "\(again)")
+        #expect(talk.ackedFirst("tracking/van/history") == [], "it was given up")
+        #expect(talk.ackedFirst("tracking/van/history").contains("van/history: batch [3,4] oldest 3 remaining 3"))
+        #expect(self.left(talk) == [3, 4, 5, 6, 7])
+    }
+
+    @Test func aLateAnswerCountsForNothingOfATrackableThatWasAddedAgain() throws {
+        var talk = try PublisherConversation([try PublisherConversation.van()]) { $0.recording.batchSize = 2 }
+        for _ in 1...4 { _ = talk.happened(.notice(.paused, [:])) }
+        _ = talk.connect(0)
+        #expect((talk.granted() + talk.echoed()).contains("van/history: batch [1,2] oldest 1 remaining 2"))
+        _ = talk.happened(.remove(try TrackableID("van")))
+        _ = talk.happened(.add(try PublisherConversation.van()))
+        #expect((talk.granted() + talk.echoed()).contains("van/history: batch [1,2] oldest 1 remaining 2"))
+        #expect(talk.ackedFirst("tracking/van/history") == [])
+        #expect(self.left(talk) == [1, 2, 3, 4])
+    }
+
+    @Test func whatWasOnItsWayToTheDiskWhenTheLogWasOpenedAnewGoesOut() throws {
+        var talk = try PublisherConversation.online()
+        let before = try #require(talk.log.keys.first)
+        talk.isDiskBusy = true
+        _ = try talk.fix(at: 30)
+        let held = SpoolContents.Trackable(streams: [StoredStream(id: before, last: 1)])
+        var said = talk.happened(.log(try TrackableID("van"), .reopened(held)))
+        said += talk.acked()  // the old stream's end is declared
+        talk.isDiskBusy = false
+        said += talk.written()
+        #expect(talk.log[before]?.keys.sorted() == [2])
+        for _ in 0..<3 { said += talk.echoed() + talk.acked() }
+        #expect(said.contains("van/history: batch [2] oldest 2 remaining 0"), "\(said)")
+        #expect(talk.log[before] == nil, "and the stream is forgotten with the last of it")
+    }
+
+    @Test func whatWasOnItsWayToTheDiskOfWhatIsNotCarriedAnyMoreIsKnown() throws {
+        var talk = try PublisherConversation.online()
+        let van = try TrackableID("van")
+        talk.isDiskBusy = true
+        _ = try talk.fix(at: 30)
+        _ = talk.happened(.remove(van))
+        _ = talk.happened(.log(van, .reopened(.init())))
+        _ = talk.written()
+        let stream = try #require(talk.log.first { !$0.value.isEmpty }?.key)
+        let held = StoredStream(id: stream, stored: SeqSet([2...2]), last: 2)
+        #expect(talk.machine.logs[van] == .init(streams: [held], current: stream))
+    }
 }

@@ -89,6 +89,26 @@ struct SendingRulesTests {
         #expect(self.sent(talk.wait(.seconds(11))) == ["van: update 2"])
     }
 
+    @Test func theSilenceFollowsADeferralThatBeginsOrEndsWhileItRuns() throws {
+        var talk = try self.connected { $0.sendsRawLocations = true }
+        var configuration = talk.machine.configuration
+        func silence(_ said: [String: [UInt8]]) throws -> Duration {
+            try MessageCodec.decodeResolution(try #require(said["tracking/van/resolution"])[...]).maximumSilence
+        }
+        // Ten intervals.
+        #expect(try silence(talk.said) == .seconds(100))
+        configuration.deferral = try SendDeferral(distance: 100)
+        _ = talk.happened(.configure(configuration))
+        #expect(try silence(talk.said) == .seconds(600))
+        #expect(self.sent(talk.wait(.seconds(590))) == [])
+        #expect(self.sent(talk.wait(.seconds(10))) == ["van: update 1"])
+        _ = talk.acked()
+        configuration.deferral = nil
+        _ = talk.happened(.configure(configuration))
+        #expect(try silence(talk.said) == .seconds(100))
+        #expect(self.sent(talk.wait(.seconds(100))) == ["van: update 1"])
+    }
+
     @Test(arguments: ["asked", "trip", "stop"]) func whatBeginsOrEndsSomethingGoesAtOnce(what: String) throws {
         var talk = try self.deferred()
         talk.now = MonotonicTime(.seconds(20))

@@ -152,6 +152,32 @@ import TrackingCore
         #expect(Talk.released(actions) == 4, "all of it is handled")
     }
 
+    @Test func whatTheBrokerRefusesIsAskedForAgain() throws {
+        var talk = try Talk()
+        func asked(_ actions: [RecorderStateMachine.Action]) -> [String] {
+            actions.flatMap { action -> [String] in
+                guard case .intake(let commands) = action, case .subscribe(let filters, _)? = commands.first else {
+                    return []
+                }
+                return filters
+            }
+        }
+        let all = asked(talk.happened(.intake([.connected(connection: 0, sessionPresent: false)])))
+        let refusal = TrackingError(.notAuthorized, "not now")
+        var answers: [TrackingError?] = all.map { _ in nil }
+        answers[1] = refusal
+        let told = RecorderStateMachine.Action.tell(.subscriptionRefused(filter: all[1], refusal))
+        #expect(talk.happened(.intake([.subscribed(1, refusals: answers)])) == [told])
+        for wait in [1000, 2000, 4000] {
+            #expect(asked(talk.wait(wait - 1)) == [])
+            #expect(asked(talk.wait(1)) == [all[1]])
+            #expect(talk.happened(.intake([.subscribed(1, refusals: [refusal])])) == [], "it was told")
+        }
+        #expect(asked(talk.wait(8000)) == [all[1]])
+        _ = talk.happened(.intake([.subscribed(1, refusals: [nil])]))
+        #expect(asked(talk.wait(900_000)) == [])
+    }
+
     /// In a group each is said at once; the connection goes before the broker has answered any of them.
     @Test func theLastAcknowledgementIsSaidAgain() throws {
         var talk = try Talk(window: 1, group: "all")

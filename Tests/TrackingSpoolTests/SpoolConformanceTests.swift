@@ -159,6 +159,23 @@ import TrackingTesting
         }
     }
 
+    /// Whoever sends it again must not be told that it is safe.
+    @Test(arguments: SpoolSubject.allCases) func whatIsLostIsNotKnown(_ subject: SpoolSubject) async throws {
+        try await subject.run { log in
+            let (van, all) = (try TrackableID("van"), try (1...5).map { try mark($0) })
+            _ = try await log.storage.open(now: start)
+            try await log.storage.append(try marked(1...5), state: [:], now: start)
+            try await log.storage.remove(numbers(1...1), of: try stream("one"))
+            try await log.damage(3)
+            #expect(try await log.storage.known(all, of: van).count == 5, "nobody has looked")
+            #expect(try await log.storage.readAll("one", 1...5).missing == numbers(1...1, 3...3))
+            let known = try await log.storage.known(all, of: van)
+            #expect(Set(known.values.map(\.seq)) == [1, 2, 4, 5], "what was removed is safe elsewhere")
+            try await log.storage.append(try marked(6...6), state: [:], now: start)
+            #expect(try await log.storage.known([try mark(6)], of: van).count == 1)
+        }
+    }
+
     @Test(arguments: SpoolSubject.allCases) func aMarkIsKeptForNinetyDays(_ subject: SpoolSubject) async throws {
         try await subject.run { log in
             let (van, day) = (try TrackableID("van"), Duration.seconds(86_400))
@@ -169,6 +186,20 @@ import TrackingTesting
             try await log.storage.append(try marked(5...5), state: [:], now: start.advanced(by: day * 92))
             #expect(try await log.storage.known(try [mark(1), mark(3)], of: van).isEmpty)
             #expect(try await log.storage.known(try [mark(4), mark(5)], of: van).count == 2)
+        }
+    }
+
+    /// A clock that jumped ahead by years says that all of them are old.
+    @Test(arguments: SpoolSubject.allCases) func noMarkGoesForItsAgeWhereThatIsNotKnown(
+        _ subject: SpoolSubject
+    ) async throws {
+        try await subject.run { log in
+            let (van, all) = (try TrackableID("van"), try (1...4).map { try mark($0) })
+            _ = try await log.storage.open(now: start)
+            try await log.storage.append(try marked(1...3), state: [:], now: start)
+            let ahead = start.advanced(by: .seconds(20 * 365 * 86_400))
+            try await log.storage.append(try marked(4...4), state: [:], now: ahead, knowsAges: false)
+            #expect(try await log.storage.known(all, of: van).count == 4)
         }
     }
 
@@ -188,16 +219,64 @@ import TrackingTesting
             #expect(second.map(\.entry.record.seq) == [4])
 
             #expect(try await log.storage.dropQuarantined([second[0].place]) == 1)
-            try await log.storage.remove(numbers(1...5), of: one)
-            try await log.storage.forget(one)
-            let back = try await log.storage.retryQuarantined(nil)
-            #expect(back == [SpoolPart(trackable: try TrackableID("van"), stream: one, seqs: numbers(2...2))])
-            #expect(try await log.storage.readAll("one", 2...2).records == [record(2)])
+            let van = try TrackableID("van")
+            let back = PutBackRecord(place: first[0].place, record: record(6))
+            try await log.storage.putBack([back], of: van, in: one)
+            #expect(try await log.storage.readAll("one", 1...6).records.map(\.seq) == [1, 3, 5, 6])
+            #expect(try await log.storage.waiting(after: 0, through: .max, maximumCount: 9).last?.entry.record.seq == 6)
             #expect(try await log.storage.summary().quarantined == 0)
+            let again = PutBackRecord(place: first[0].place, record: record(7))
+            await #expect(throws: TrackingError.self) { try await log.storage.putBack([again], of: van, in: one) }
             try await log.storage.close()
-            let van = try await log.storage.open(now: start).trackables[try TrackableID("van")]
-            #expect(van?.streams.map(\.stored) == [numbers(2...2)])
-            #expect(van?.current == nil)
+            let contents = try await log.storage.open(now: start).trackables[van]
+            #expect(contents?.streams.map(\.stored) == [numbers(1...1, 3...3, 5...6)])
+            #expect(contents?.current == one)
+        }
+    }
+
+    @Test(arguments: SpoolSubject.allCases) func allIsPutBackOrNothing(_ subject: SpoolSubject) async throws {
+        try await subject.run { log in
+            let (van, one) = (try TrackableID("van"), try stream("one"))
+            _ = try await log.storage.open(now: start)
+            try await log.storage.append(try entries(1...3))
+            for seq in UInt64(1)...2 { try await log.storage.quarantine(seq, of: one, reason: "too large") }
+            let rows = try await log.storage.quarantined(after: 0, maximumCount: 9)
+            // The second number is taken.
+            let back = zip(rows, [4, 3]).map { PutBackRecord(place: $0.place, record: record($1)) }
+            await #expect(throws: TrackingError.self) { try await log.storage.putBack(back, of: van, in: one) }
+            #expect(try await log.storage.quarantined(after: 0, maximumCount: 9) == rows)
+            #expect(try await log.storage.readAll("one", 1...4).records == [record(3)])
+            let crashed = try await log.afterCrash()
+            _ = try await crashed.open(now: start)
+            #expect(try await crashed.quarantined(after: 0, maximumCount: 9) == rows)
+            try await crashed.close()
+        }
+    }
+
+    @Test(arguments: SpoolSubject.allCases) func whatIsPutBackIsKnownUnderItsNewName(
+        _ subject: SpoolSubject
+    ) async throws {
+        try await subject.run { log in
+            let (van, one, two) = (try TrackableID("van"), try stream("one"), try stream("two"))
+            _ = try await log.storage.open(now: start)
+            var entries = try marked(1...4)
+            // The same times and digests of another trackable; one is known by its digest alone.
+            entries += entries.map { entry in
+                var other = SpoolEntry(entry.record, of: try! TrackableID("bus"), in: two)  // a name
+                other.mark = entry.mark
+                return other
+            }
+            entries[1].mark?.time = UnixTime(0)
+            try await log.storage.append(entries, state: [:], now: start)
+            for seq in UInt64(2)...3 { try await log.storage.quarantine(seq, of: one, reason: "too large") }
+            let rows = try await log.storage.quarantined(after: 0, maximumCount: 9)
+            let back = rows.map { PutBackRecord(place: $0.place, record: record($0.entry.record.seq + 10)) }
+            try await log.storage.putBack(back, of: van, in: one)
+            let marks = entries.prefix(4).compactMap(\.mark)
+            let known = try await log.storage.known(marks, of: van)
+            #expect(marks.map { known[$0]?.seq } == [1, 12, 13, 4])
+            let others = try await log.storage.known(marks, of: try TrackableID("bus"))
+            #expect(marks.map { others[$0]?.seq } == [1, nil, 3, 4])
         }
     }
 

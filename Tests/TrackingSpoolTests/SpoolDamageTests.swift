@@ -41,6 +41,34 @@ import TrackingCore
         }
     }
 
+    /// Neither what was removed of its stream before, nor what a crash left of the quarantine, touches it.
+    @Test(arguments: [false, true]) func whatWasPutBackOutlivesACrashAndASalvage(isReopened: Bool) async throws {
+        try await withTemporaryFolder { folder in
+            let (path, copy) = (folder.appending(path: "log").path(), folder.appending(path: "copy").path())
+            let (van, one) = (try TrackableID("van"), try stream("one"))
+            let log = SQLiteSpool(path: path)
+            _ = try await log.open(now: start)
+            try await log.append(try entries(1...40))
+            try await log.quarantine(3, of: one, reason: "too large")
+            if isReopened {
+                try await log.close()
+                _ = try await log.open(now: start)
+            }
+            try await log.remove(numbers(1...20), of: one)
+            let row = try #require(try await log.quarantined(after: 0, maximumCount: 1).first)
+            try await log.putBack([PutBackRecord(place: row.place, record: record(41))], of: van, in: one)
+            for name in ["", "-wal"] { try FileManager.default.copyItem(atPath: path + name, toPath: copy + name) }
+            SpoolOpening.wantSalvage(of: copy)
+            let crashed = SQLiteSpool(path: copy)
+            let contents = try await crashed.open(now: start)
+            #expect(contents.salvage != nil)
+            #expect(contents.trackables[van]?.streams.map(\.stored) == [numbers(21...41)])
+            #expect(try await crashed.readAll("one", 41...41).records == [record(41)])
+            try await crashed.close()
+            try await log.close()
+        }
+    }
+
     /// The bytes of a log with two streams of a trackable and one of another, of about sixty pages.
     ///
     /// - Parameter isClosed: Whether it was closed in order; if not, some of it is in its write-ahead log.

@@ -88,6 +88,22 @@ import TrackingCore
         }
     }
 
+    @Test func aDamagedRecordThatIsRefusedIsNotKnown() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "log").path()
+            let log = SQLiteSpool(path: path, checkedSize: 0)
+            _ = try await log.open(now: start)
+            try await log.append(try marked(1...5), state: [:], now: start)
+            try await log.close()
+            try flip(3, in: path)
+            _ = try await log.open(now: start)
+            try await log.quarantine(3, of: try stream("one"), reason: "refused")
+            #expect(try await log.quarantined(after: 0, maximumCount: 9).isEmpty)
+            #expect(try await log.known([try mark(3), try mark(4)], of: try TrackableID("van")).count == 1)
+            try await log.close()
+        }
+    }
+
     @Test func marksAreTakenOverFromADamagedLog() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "log").path()
@@ -97,10 +113,7 @@ import TrackingCore
             try await log.append(try marked(1...40), state: [:], now: start)
             try await log.remove(numbers(1...5), of: one)
             try await log.close()
-            var bytes = try Data(contentsOf: URL(filePath: path))
-            let place = try #require(bytes.firstRange(of: Data(record(17).payload)))
-            bytes[place.lowerBound + 50] ^= 0x10
-            try bytes.write(to: URL(filePath: path), options: [])
+            try flip(17, in: path)
             _ = try await log.open(now: start)
             _ = try await log.readAll("one", 6...40)
             try await log.close()
@@ -108,6 +121,59 @@ import TrackingCore
             #expect(try await log.open(now: start).salvage != nil)
             let known = try await log.known(try (1...40).map { try mark($0) }, of: van)
             #expect(Set(known.values.map(\.seq)) == Set(1...40).subtracting([17]), "what was lost may come again")
+            try await log.close()
+        }
+    }
+
+    /// What left the log long ago is not missing.
+    @Test func aSalvageNamesNothingThatWasSafe() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "log").path()
+            let (one, van) = (try stream("one"), try TrackableID("van"))
+            let log = SQLiteSpool(path: path)
+            _ = try await log.open(now: start)
+            try await log.append(try entries(1...40))
+            try await log.remove(numbers(1...20), of: one)
+            // The second time from the file that the first one made.
+            for _ in 1...2 {
+                try await log.close()
+                SpoolOpening.wantSalvage(of: path)
+                let contents = try await log.open(now: start)
+                #expect(contents.salvage?.count == 20 && contents.salvage?.missing == [])
+                let held = StoredStream(id: one, stored: numbers(21...40), last: 40)
+                #expect(contents.trackables[van]?.streams == [held])
+            }
+            try await log.remove(numbers(21...40), of: one)
+            try await log.close()
+            SpoolOpening.wantSalvage(of: path)
+            #expect(try await log.open(now: start).salvage?.missing == [], "nothing is left")
+            try await log.close()
+        }
+    }
+
+    /// Both rows of a stream are damaged: its records are not taken over, and must not be known by their marks either.
+    @Test func marksOfOrphansAreNotTakenOver() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "log").path()
+            let van = try TrackableID("van")
+            let log = SQLiteSpool(path: path)
+            _ = try await log.open(now: start)
+            try await log.append(try marked(1...20), state: [:], now: start)
+            try await log.remove(numbers(1...20), of: try stream("one"))
+            try await log.append(try marked(41...60, in: "two"), state: [:], now: start)
+            try await log.forget(try stream("one"))
+            try await log.close()
+            let queue = try DatabaseQueue(path: path)
+            try await queue.writeWithoutTransaction { db in
+                // What is gone leaves no row that looks like an orphan.
+                try db.execute(sql: "VACUUM")
+                try db.execute(sql: "UPDATE stream SET last = last + 1; UPDATE stream_copy SET last = last + 1")
+            }
+            try queue.close()
+            let salvage = try await log.open(now: start).salvage
+            #expect(salvage?.count == 0 && salvage?.orphans == 20)
+            let known = try await log.known(try (1...60).map { try mark($0) }, of: van)
+            #expect(Set(known.values.map(\.seq)) == Set(1...20), "what was safe is known")
             try await log.close()
         }
     }
@@ -155,10 +221,8 @@ import TrackingCore
             _ = try await log.open(now: start)
             try await log.append(try entries(1...40))
             try await log.close()
-            var bytes = try Data(contentsOf: URL(filePath: path))
-            let place = try #require(bytes.firstRange(of: Data(record(17).payload)))
-            bytes[place.lowerBound + 50] ^= 0x10
-            try bytes.write(to: URL(filePath: path), options: [])
+            try flip(17, in: path)
+            let size = LogRows.size(of: path)
 
             #expect(try await log.open(now: start).salvage == nil)
             let reading = try await log.readAll("one", 1...40)
@@ -171,7 +235,7 @@ import TrackingCore
             #expect(contents.salvage?.missing == [part])
             #expect(contents.salvage?.count == 39)
             #expect(contents.salvage?.keptFiles == 1)
-            #expect(contents.salvage?.keptBytes == bytes.count)
+            #expect(contents.salvage?.keptBytes == size)
             #expect(FileManager.default.fileExists(atPath: contents.salvage?.path ?? ""))
             #expect(contents.trackables[try TrackableID("van")]?.current == nil)
             try await log.close()
@@ -254,20 +318,89 @@ import TrackingCore
         return program
     }
 
-    @Test(.enabled(if: getuid() == 0, "a file system of its own needs root"), .timeLimit(.minutes(1)))
-    func aFullDiskEndsByItself() async throws {
+    /// A file system of its own.
+    private static func withDisk(ofMegabytes size: Int, _ body: (URL) async throws -> Void) async throws {
         try await withTemporaryFolder { folder in
             let disk = folder.appending(path: "disk")
             try FileManager.default.createDirectory(at: disk, withIntermediateDirectories: false)
-            try await ChildProcess.run("/bin/mount", ["-t", "tmpfs", "-o", "size=16m", "tmpfs", disk.path()])
+            try await ChildProcess.run("/bin/mount", ["-t", "tmpfs", "-o", "size=\(size)m", "tmpfs", disk.path()])
             do {
-                try await Self.fill(disk)
+                try await body(disk)
             } catch {
                 try await ChildProcess.run("/bin/umount", ["-l", disk.path()])
                 throw error
             }
             try await ChildProcess.run("/bin/umount", ["-l", disk.path()])
         }
+    }
+
+    @Test(.enabled(if: getuid() == 0, "a file system of its own needs root"), .timeLimit(.minutes(1)))
+    func aFullDiskEndsByItself() async throws { try await Self.withDisk(ofMegabytes: 16) { try await Self.fill($0) } }
+
+    /// To make a damaged log anew takes as much room again.
+    @Test(.enabled(if: getuid() == 0, "a file system of its own needs root"), .timeLimit(.minutes(1)))
+    func aDamagedLogOnAFullDiskIsUsedAsItIs() async throws {
+        try await Self.withDisk(ofMegabytes: 24) { disk in
+            let (path, other) = (disk.appending(path: "log").path(), disk.appending(path: "other"))
+            let (one, van) = (try stream("one"), try TrackableID("van"))
+            let log = SQLiteSpool(path: path)
+            _ = try await log.open(now: start)
+            try await log.append(try entries(1...2000, size: 4000))
+            try await log.remove(numbers(1...1000), of: one)
+            try await log.append(try entries(2001...2001))
+            try await log.close()
+            try Self.fillUp(other)
+            SpoolOpening.wantSalvage(of: path)
+
+            var contents = try await log.open(now: start)
+            #expect(contents.salvage == nil && contents.damage?.contains("parts of it could not be read") == true)
+            let held = contents.trackables[van]
+            #expect(held?.streams == [StoredStream(id: one, stored: numbers(1001...2001), last: 2001)])
+            #expect(held?.current == nil, "it is not known what it has given out")
+            #expect(try await log.readAll("one", 1001...1010).records.count == 10)
+            try await log.append(try entries(1...5, in: "two"))
+            try await log.close()
+
+            try FileManager.default.removeItem(at: other)
+            contents = try await log.open(now: start)
+            #expect(contents.salvage?.count == 1006 && contents.damage == nil, "there is room")
+            try await log.close()
+        }
+    }
+
+    /// To use it would cost more than what is damaged.
+    @Test(.enabled(if: getuid() == 0, "a file system of its own needs root"), .timeLimit(.minutes(1)))
+    func aLogWhosePagesAreDamagedIsNotUsedAsItIs() async throws {
+        try await Self.withDisk(ofMegabytes: 24) { disk in
+            let (path, other) = (disk.appending(path: "log").path(), disk.appending(path: "other"))
+            let log = SQLiteSpool(path: path)
+            _ = try await log.open(now: start)
+            try await log.append(try entries(1...1500, size: 4000))
+            try await log.remove(numbers(1...500), of: try stream("one"))
+            try await log.append(try entries(1501...1501))
+            try await log.close()
+            try spoilPage(of: 1200, in: path)
+            try Self.fillUp(other)
+            SpoolOpening.wantSalvage(of: path)
+            let before = try FileManager.default.contentsOfDirectory(atPath: disk.path()).sorted()
+            let error = await #expect(throws: TrackingError.self) { _ = try await log.open(now: start) }
+            #expect(error?.code == .spoolFailed)
+            let after = try FileManager.default.contentsOfDirectory(atPath: disk.path()).sorted()
+            #expect(after == before.filter { !$0.hasSuffix(".closed") }, "nothing takes the last room")
+
+            try FileManager.default.removeItem(at: other)
+            #expect(try await log.open(now: start).salvage?.count ?? 0 >= 1000)
+            try await log.close()
+        }
+    }
+
+    /// Leaves less than what is in the log.
+    private static func fillUp(_ file: URL) throws {
+        let descriptor = open(file.path(), O_WRONLY | O_CREAT, 0o600)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        let block = [UInt8](repeating: 1, count: 1 << 16)
+        while write(descriptor, block, block.count) == block.count {}
     }
 
     private static func fill(_ disk: URL) async throws {

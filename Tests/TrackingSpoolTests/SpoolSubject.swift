@@ -1,7 +1,9 @@
 import Foundation
+import Testing
 import TrackingCore
-import TrackingSpool
 import TrackingTesting
+
+@testable import TrackingSpool
 
 /// One of the two logs, that the same tests are run on.
 enum SpoolSubject: CaseIterable {
@@ -26,6 +28,15 @@ struct SpoolUnderTest {
     let storage: any SpoolStorage
     let folder: URL?
 
+    /// A record of stream `one` is not whole any more: a file was closed meanwhile.
+    func damage(_ seq: UInt64) async throws {
+        if let memory = self.storage as? InMemorySpool { return memory.damage(seq, of: try stream("one")) }
+        guard let folder else { return }
+        try await self.storage.close()
+        try flip(seq, in: folder.appending(path: "log.sqlite").path())
+        _ = try await self.storage.open(now: start)
+    }
+
     /// The log as it is found when the program ended without closing it.
     func afterCrash() async throws -> any SpoolStorage {
         if let memory = self.storage as? InMemorySpool {
@@ -47,6 +58,42 @@ func withTemporaryFolder(_ body: (URL) async throws -> Void) async throws {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
     defer { try? FileManager.default.removeItem(at: folder) }
     try await body(folder)
+}
+
+/// Flips a bit in the payload of the record of this number, in a log that is closed.
+func flip(_ seq: UInt64, in path: String) throws {
+    try change(50, behind: Data(record(seq).payload), in: path) { $0 ^ 0x10 }
+}
+
+/// Lets the index lead from a record of the first stream, 2…127, to the place of another, in a log that is closed.
+func misdirect(_ seq: UInt8, to place: UInt8, in path: String) throws {
+    // The entry as <https://www.sqlite.org/fileformat2.html> has it: its sizes, its types, then seq, size and place.
+    try change(8, behind: Data([8, 5, 9, 1, 1, 1, seq, 100, seq]), in: path) { _ in place }
+}
+
+/// The page with the record of a place is not one that SQLite knows any more.
+func spoilPage(of place: Int64, in path: String) throws {
+    var bytes = [UInt8](try Data(contentsOf: URL(filePath: path)))
+    let pages = stride(from: 0, to: bytes.count, by: SpoolSchema.pageSize)
+    let start = try #require(
+        pages.first { start in
+            var isThere = false
+            let page = PageScan(page: Array(bytes[start..<(start + SpoolSchema.pageSize)]), overflow: { _ in nil })
+            _ = page.eachRow { own, columns in
+                isThere = isThere || (own == place && columns.count == SpoolSchema.Columns.record)
+            }
+            return isThere
+        })
+    bytes[start] = 0
+    try Data(bytes).write(to: URL(filePath: path), options: [])
+}
+
+/// Changes a byte of a file, so far behind the beginning of what is looked for.
+private func change(_ offset: Int, behind found: Data, in path: String, _ change: (UInt8) -> UInt8) throws {
+    var bytes = try Data(contentsOf: URL(filePath: path))
+    let place = try #require(bytes.firstRange(of: found)).lowerBound + offset
+    bytes[place] = change(bytes[place])
+    try bytes.write(to: URL(filePath: path), options: [])
 }
 
 let start = UnixTime(1_790_000_000)
@@ -73,8 +120,8 @@ func entries(
 }
 
 /// The same with marks.
-func marked(_ seqs: ClosedRange<UInt64>) throws -> [SpoolEntry] {
-    try entries(seqs).map { entry in
+func marked(_ seqs: ClosedRange<UInt64>, in name: String = "one") throws -> [SpoolEntry] {
+    try entries(seqs, in: name).map { entry in
         var entry = entry
         entry.mark = try mark(entry.record.seq)
         return entry

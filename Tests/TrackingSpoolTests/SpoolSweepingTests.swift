@@ -127,27 +127,6 @@ import TrackingCore
         }
     }
 
-    @Test func aRecordThatComesBackBringsNoOtherBack() async throws {
-        try await withTemporaryFolder { folder in
-            let path = folder.appending(path: "log").path()
-            let log = SQLiteSpool(path: path, sweepPause: .seconds(3600))
-            let one = try stream("one")
-            _ = try await log.open(now: start)
-            try await log.append(try entries(1...40))
-            try await log.append(try entries(1...5, in: "two"))
-            try await log.quarantine(20, of: one, reason: "refused")
-            try await log.remove(numbers(1...19, 21...40), of: one)
-            try await log.forget(one)
-            let back = try await log.retryQuarantined(nil)
-            #expect(back.map(\.seqs) == [numbers(20...20)])
-            #expect(try await log.readAll("one", 1...40).records == [record(20)])
-            try await log.close()
-            let streams = try await log.open(now: start).trackables[try TrackableID("van")]?.streams
-            #expect(streams?.first { $0.id == one }?.stored == numbers(20...20))
-            try await log.close()
-        }
-    }
-
     /// Its rows are many: they are deleted before it is.
     @Test func aForgottenStreamGoesWithTheLastOfItsRows() async throws {
         try await Self.withRemoved { log, path in
@@ -180,6 +159,24 @@ import TrackingCore
             #expect(try await log.summary().dropped == 140)
             try await log.close()
             #expect(try await Self.rows(path) == 850)
+        }
+    }
+
+    /// Records go in several transactions: what the first ones let go is told, though a later one fails.
+    @Test func whatATrimLetGoBeforeItMetDamageIsTold() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "log").path()
+            let log = SQLiteSpool(path: path, checkedSize: 0)
+            _ = try await log.open(now: start)
+            try await log.append(try entries(1...25_000, size: 20))
+            try await log.close()
+            try spoilPage(of: 15_000, in: path)
+            _ = try await log.open(now: start)
+            let limits = SpoolLimits(maximumCount: 10)
+            #expect(try await log.trim(to: limits, now: start).map(\.seqs) == [numbers(1...10_000)])
+            let error = await #expect(throws: TrackingError.self) { _ = try await log.trim(to: limits, now: start) }
+            #expect(error?.code == .spoolDamaged)
+            try? await log.close()
         }
     }
 

@@ -114,6 +114,91 @@ struct PostgresHistoryTests {
         try await store.close()
     }
 
+    /// The planner notes some values of each column, and keeps those of a table that is empty.
+    @Test(arguments: [false, true]) func whatIsErasedIsNotInWhatThePlannerNotes(isAlone: Bool) async throws {
+        // What is under way in other databases of the server counts.
+        let server = try await PostgresServer.start()
+        let address = try await server.makeDatabase()
+        let store = try await PostgresHistoryStore(address: address)
+        let marker = "very-secret-place"
+        let (one, van) = (try stream("one"), try trackable("van"))
+        var secret = try points(1...2000) + [point(2001, at: 5)]
+        for index in secret.indices { secret[index].extra = Array(#"{"x":"\#(marker)"}"#.utf8) }
+        let event = TrackingEvent(
+            id: marker, stream: one, seq: 3000, time: now, kind: .lowBattery, detail: [:])
+        var all = try batch(secret) {
+            $0.events = [RecordedDocument(event, json: MessageCodec.encode(event))]
+            $0.state = StateChange("resolution", json: Array(marker.utf8))
+        }
+        all.refused = [
+            RefusedMessage(topic: marker, receivedAt: now, trackable: van, reason: "bad", payload: Array(marker.utf8))
+        ]
+        _ = try await store.store(all)
+        if !isAlone { _ = try await store.store(batch(points(5000...5010), of: "bus")) }
+        try await server.execute("VACUUM ANALYZE", in: address)
+        let noted =
+            "SELECT count(*) FROM pg_stats WHERE schemaname = 'godwit' AND (most_common_vals::text ~ '\(marker)|52[.]0[01]' "
+            + "OR histogram_bounds::text ~ '\(marker)|52[.]0[01]')"
+        #expect(try await server.value(noted, in: address) != "0")
+        let report = try await store.erase(van, before: nil, now: UnixTime(now.seconds + 5000))
+        #expect(report.remains.isEmpty && report.elsewhere.count == 1, "\(report.remains)")
+        #expect(try await server.value(noted, in: address) == "0")
+        // The box of the index by place: its extent is noted as numbers.
+        #expect(
+            try await server.value(
+                "SELECT count(*) FROM pg_statistic WHERE starelid = 'godwit.run'::regclass AND "
+                    + "concat(stanumbers1, stanumbers2, stanumbers3) ~ '52[.]0[01]'", in: address) == "0")
+        // Nor is it in a file of any table.
+        let files =
+            "SELECT string_agg(oid::regclass::text, ' ') FROM pg_class WHERE pg_relation_filepath(oid) IS NOT NULL "
+            + "AND relkind IN ('r', 't', 'i', 'm') AND position('\(marker)'::bytea IN pg_read_binary_file(pg_relation_filepath(oid))) > 0"
+        let found = try await server.value(files, in: address)
+        #expect(found.isEmpty, "\(found)")
+        #expect(try await store.allPoints(of: "bus").count == (isAlone ? 0 : 11))
+        #expect(try await server.value("SELECT count(*) FROM godwit.point WHERE trackable = 0", in: address) == "0")
+        #expect(try await server.value("SELECT count(*) FROM godwit.quarantine", in: address) == "0")
+        try await store.close()
+    }
+
+    /// A backup sees what was there when it began, and a table that is written anew has it still.
+    @Test func whatABackupSeesIsNotSaidToBeErased() async throws {
+        let server = try await PostgresServer.start()
+        let address = try await server.makeDatabase()
+        let store = try await PostgresHistoryStore(address: address)
+        _ = try await store.store(batch(points(1...10)))
+        let backup = try PostgresConnection(address)
+        try backup.runAll("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
+        let report = try await store.erase(trackable("van"), before: nil, now: UnixTime(now.seconds + 5000))
+        #expect(report.points == 10 && report.remains.count == 1)
+        #expect(report.remains.first?.contains("transactions that began before are under way") == true)
+        try backup.runAll("COMMIT")
+        let again = try await store.erase(trackable("van"), before: nil, now: UnixTime(now.seconds + 5000))
+        #expect(again.remains.isEmpty, "\(again.remains)")
+        try await store.close()
+    }
+
+    /// All who come later would wait behind it as well.
+    @Test func eraseDoesNotWaitForWhoReads() async throws {
+        let server = try await PostgresServer.start()
+        let address = try await server.makeDatabase()
+        let store = try await PostgresHistoryStore(address: address)
+        _ = try await store.store(batch(points(1...10)))
+        let reader = try PostgresConnection(address)
+        try reader.runAll("BEGIN; SELECT * FROM godwit.points; SELECT * FROM godwit.event")
+        let start = ContinuousClock.now
+        let report = try await store.erase(trackable("van"), before: nil, now: UnixTime(now.seconds + 5000))
+        #expect(ContinuousClock.now - start < .seconds(20))
+        #expect(report.points == 10 && report.remains.count == 1)
+        let remains = report.remains.first ?? ""
+        #expect(remains.contains("event, trackable, point_2026_09, point_other could not be written"), "\(remains)")
+        #expect(remains.contains("lock timeout"), "\(remains)")
+        _ = try await store.store(batch([point(11)], of: "bus"))
+        try reader.runAll("COMMIT")
+        let again = try await store.erase(trackable("van"), before: nil, now: UnixTime(now.seconds + 5000))
+        #expect(again.remains.isEmpty)
+        try await store.close()
+    }
+
     /// A point from next year waits in the partition for other times until its month has one.
     @Test func aPartitionTakesOverWhatWaitedForIt() async throws {
         let server = try await PostgresServer.shared()

@@ -23,6 +23,30 @@ struct SQLiteHistoryTests {
         }
     }
 
+    /// What is acknowledged can be found: nothing is stored in a file that has no name any more.
+    @Test(arguments: ["", "-wal"]) func nothingIsStoredInAFileThatIsGone(suffix: String) async throws {
+        try await self.withPath { path in
+            let store = try SQLiteHistoryStore(path: path)
+            _ = try await store.store(batch(points(1...3)))
+            try FileManager.default.moveItem(atPath: path + suffix, toPath: path + ".elsewhere")
+            for isReplaced in [false, true] {
+                if isReplaced { try Data().write(to: URL(filePath: path + suffix)) }
+                let error = await #expect(throws: TrackingError.self) {
+                    _ = try await store.store(batch(points(4...4)))
+                }
+                #expect(error?.code == .storeFailed)
+                #expect(error?.message.contains("\(path)\(suffix) was removed") == true, "\(error?.message ?? "")")
+            }
+            try FileManager.default.removeItem(atPath: path + suffix)
+            try FileManager.default.moveItem(atPath: path + ".elsewhere", toPath: path + suffix)
+            #expect(try await store.store(batch(points(1...5))).stored == 2)
+            try await store.close()
+            let again = try SQLiteHistoryStore(path: path)
+            #expect(try await again.allPoints().count == 5)
+            try await again.close()
+        }
+    }
+
     @Test func aNewerVersionIsRefusedWithItsNumber() async throws {
         try await self.withPath { path in
             try await SQLiteHistoryStore(path: path).close()
@@ -45,6 +69,20 @@ struct SQLiteHistoryTests {
             try Data("no database at all, but long enough to be one".utf8).write(to: URL(filePath: path))
             let other = #expect(throws: TrackingError.self) { _ = try SQLiteHistoryStore(path: path) }
             #expect(other?.code == .storeUnusable)
+        }
+    }
+
+    /// A log has versions of its own.
+    @Test func aLogIsNoHistoryWhateverItsVersion() async throws {
+        try await self.withPath { path in
+            let queue = try DatabaseQueue(path: path)
+            try await queue.write {
+                try $0.execute(
+                    sql: "CREATE TABLE record (number INTEGER); PRAGMA application_id = 7; PRAGMA user_version = 99")
+            }
+            try queue.close()
+            let error = #expect(throws: TrackingError.self) { _ = try SQLiteHistoryStore(path: path) }
+            #expect(error?.message == "\(path) is a database of something else: name another file")
         }
     }
 

@@ -19,6 +19,27 @@ struct StoreConformanceTests {
         }
     }
 
+    @Test(arguments: StoreSubject.allCases) func noZeroHasASign(subject: StoreSubject) async throws {
+        try await subject.run { test in
+            var zero = try fullPoint(1)
+            zero.coordinate = try #require(Coordinate(latitude: -0.0, longitude: -0.0))
+            (zero.altitude, zero.bearing, zero.speed, zero.batteryLevel) = (-0.0, -0.0, -0.0, -0.0)
+            (zero.accuracyHorizontal, zero.accuracyVertical) = (-0.0, -0.0)
+            (zero.accuracyBearing, zero.accuracySpeed) = (-0.0, -0.0)
+            try await test.use { store in
+                _ = try await store.store(batch([zero]))
+                let read = try #require(try await store.allPoints().first).location
+                #expect(read == zero)
+                let numbers = [
+                    read.coordinate.latitude, read.coordinate.longitude, read.altitude, read.bearing, read.speed,
+                    read.batteryLevel, read.accuracyHorizontal, read.accuracyVertical, read.accuracyBearing,
+                    read.accuracySpeed,
+                ]
+                #expect(numbers.allSatisfy { $0?.sign == .plus }, "\(numbers)")
+            }
+        }
+    }
+
     @Test(arguments: StoreSubject.allCases) func eachRecordIsStoredOnce(subject: StoreSubject) async throws {
         try await subject.run { test in
             var loose = try point(99)
@@ -150,6 +171,24 @@ struct StoreConformanceTests {
         }
     }
 
+    @Test(arguments: StoreSubject.allCases) func ofOneTimeTheLastIsTheSameWhateverCameFirst(subject: StoreSubject)
+        async throws
+    {
+        try await subject.run { test in
+            try await test.use { store in
+                var loose = try point(7, at: now.seconds)
+                (loose.seq, loose.stream) = (nil, nil)
+                let all = try [point(9, of: "aa", at: now.seconds), point(1, of: "zz", at: now.seconds), loose]
+                for (name, order) in [("a", [0, 1, 2]), ("b", [2, 1, 0]), ("c", [1, 2, 0])] {
+                    for index in order { _ = try await store.store(batch([all[index]], of: name)) }
+                    let (id, zz) = (try trackable(name), try stream("zz"))
+                    #expect(try await store.lastPositions(of: [id]).map(\.location.stream) == [zz], "\(name)")
+                }
+                #expect(try await store.lastPositions(of: nil).map(\.location) == [all[1], all[1], all[1]])
+            }
+        }
+    }
+
     @Test(arguments: StoreSubject.allCases) func pagesHaveEveryPointOnce(subject: StoreSubject) async throws {
         try await subject.run { test in
             try await test.use { store in
@@ -219,8 +258,42 @@ struct StoreConformanceTests {
                     #expect(report.acknowledgements[van]?.streams == [one: 3])
                 }
                 #expect(try await store.trips(of: van, during: .all, after: nil, limit: 10) == [ended])
-                #expect(try await store.events(of: van, during: .all, limit: 10) == [event])
-                #expect(try await store.events(of: van, during: TimeSpan(to: now), limit: 10) == [])
+                #expect(try await store.events(of: van, during: .all, after: nil, limit: 10) == [event])
+                #expect(try await store.events(of: van, during: TimeSpan(to: now), after: nil, limit: 10) == [])
+            }
+        }
+    }
+
+    /// A page may end between those of one time.
+    @Test(arguments: StoreSubject.allCases) func manyTripsAndEventsOfOneTimeAreAllRead(subject: StoreSubject)
+        async throws
+    {
+        try await subject.run { test in
+            let van = try trackable("van")
+            try await test.use { store in
+                var recording = Recording(of: van, at: now)
+                for (name, seqs) in [("two", UInt64(1)...600), ("one", 1...601)] {
+                    for seq in seqs {
+                        let at = UnixTime(now.seconds + (seq < 100 ? 0 : 1))
+                        let trip = Trip(
+                            id: "\(name)-\(seq)", mode: "car", start: at, stream: try stream(name), seq: seq)
+                        recording.trips.append(RecordedDocument(trip, json: MessageCodec.encode(trip)))
+                        // The same id twice at one time is two events.
+                        let event = TrackingEvent(
+                            id: "e", stream: try stream(name), seq: 1000 + seq, time: at, kind: .lowBattery, detail: [:]
+                        )
+                        recording.events.append(RecordedDocument(event, json: MessageCodec.encode(event)))
+                    }
+                }
+                var batch = RecordingBatch()
+                batch.recordings = [recording]
+                #expect(try await store.store(batch).stored == 2402)
+                let trips = try await store.allTrips(of: van, during: .all)
+                #expect(trips.count == 1201 && Set(trips.map(\.id)).count == 1201)
+                let events = try await store.allEvents(of: van, during: .all)
+                #expect(events.count == 1201)
+                let names = events.map { "\($0.stream.rawValue) \($0.seq)" }
+                #expect(Set(names).count == 1201 && names[98...99] == ["one 1099", "two 1001"])
             }
         }
     }

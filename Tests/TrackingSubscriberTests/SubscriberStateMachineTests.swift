@@ -77,6 +77,81 @@ import TrackingCore
         #expect(!said.contains { $0.hasPrefix("van/subscriber/w1: present") })
     }
 
+    @Test func aRequestThatIsDroppedWithoutAConnectionIsClearedOnTheNext() throws {
+        let van = try TrackableID("van")
+        var talk = try SubscriberConversation()
+        _ = talk.happened(.watch(van, try self.ask(.seconds(1))))
+        _ = talk.connect(0)
+        _ = talk.granted()
+        _ = talk.acked()
+        _ = talk.lose()
+        #expect(talk.happened(.request(van, nil)) == [])
+        _ = talk.connect(1)
+        let said = talk.granted()
+        #expect(said.contains("van/subscriber/w1: present mine/1 since 1000.0"))
+        #expect(said.filter { $0.hasPrefix("van/request") } == ["van/request/w1: cleared"])
+        _ = talk.acked()
+        _ = talk.lose()
+        _ = talk.connect(2)
+        #expect(!talk.granted().contains { $0.hasPrefix("van/request") })
+    }
+
+    /// A connection that is lost may have taken what was said last with it: it is said again until the broker has it.
+    @Test(arguments: ["request", "unwatch", "leave"])
+    func whatWasNotKnownToBeClearedIsClearedAgain(what: String) throws {
+        let van = try TrackableID("van")
+        var talk = try SubscriberConversation { $0.isPresentOnlyWhileAsking = what == "leave" }
+        _ = talk.happened(.watch(van, try self.ask(.seconds(1))))
+        _ = talk.connect(0)
+        _ = talk.granted()
+        _ = talk.acked()
+        let cleared = ["van/request/w1: cleared"] + (what == "request" ? [] : ["van/subscriber/w1: cleared"])
+        let said = talk.happened(what == "unwatch" ? .unwatch(van) : .request(van, nil))
+        #expect(said.filter { $0.hasSuffix("cleared") } == cleared)
+        for connection in 1...2 {
+            _ = talk.lose()
+            _ = talk.connect(connection)
+            #expect(talk.granted().filter { $0.hasSuffix("cleared") } == cleared)
+        }
+        _ = talk.acked()
+        _ = talk.lose()
+        _ = talk.connect(3)
+        #expect(talk.granted().filter { $0.hasSuffix("cleared") } == [])
+    }
+
+    @Test func whatIsAskedAgainIsNotCleared() throws {
+        let van = try TrackableID("van")
+        var talk = try SubscriberConversation()
+        _ = talk.happened(.watch(van, try self.ask(.seconds(1))))
+        _ = talk.connect(0)
+        _ = talk.granted()
+        _ = talk.happened(.unwatch(van))
+        _ = talk.lose()
+        _ = talk.happened(.watch(van, try self.ask(.seconds(2))))
+        _ = talk.connect(1)
+        let said = talk.granted()
+        #expect(said.contains("van/request/w1: ask 2000") && !said.contains { $0.hasSuffix("cleared") })
+        // The answer to an earlier message says nothing of a later one.
+        _ = talk.happened(.request(van, nil))
+        _ = talk.happened(.request(van, try self.ask(.seconds(3))))
+        _ = talk.acked()
+        _ = talk.happened(.request(van, nil))
+        _ = talk.lose()
+        _ = talk.connect(2)
+        #expect(talk.granted().contains("van/request/w1: cleared"))
+    }
+
+    @Test func aRequestThatIsMadeBeforeTheAnswerGoesBehindThePresence() throws {
+        let van = try TrackableID("van")
+        var talk = try SubscriberConversation()
+        _ = talk.connect(0)
+        _ = talk.granted()
+        _ = talk.happened(.watch(van, nil))
+        #expect(talk.happened(.request(van, try self.ask(.seconds(2)))) == [])
+        let entered = ["van/subscriber/w1: present mine/0 since 1000.0", "van/request/w1: ask 2000"]
+        #expect(talk.granted().filter { $0.contains("/w1: ") } == entered)
+    }
+
     @Test func itAnnouncesItselfAgainWithinASecondOfAnArrival() throws {
         var talk = try SubscriberConversation()
         _ = talk.happened(.watch(try TrackableID("van"), try self.ask(.seconds(2))))
@@ -115,6 +190,17 @@ import TrackingCore
         var talk = try SubscriberConversation.online()
         let said = talk.happened(.unwatch(try TrackableID("van")))
         #expect(said.suffix(2) == ["van/request/w1: cleared", "van/subscriber/w1: cleared"])
+    }
+
+    @Test func whatIsGivenUpBeforeTheAnswerIsNotHeardEither() throws {
+        var talk = try SubscriberConversation()
+        _ = talk.happened(.watch(try TrackableID("van"), nil))
+        _ = talk.connect(0)
+        #expect(
+            talk.happened(.unwatch(try TrackableID("van"))) == [
+                "unsubscribe van/publisher/+ van/resolution van van/trip van/event"
+            ])
+        #expect(talk.granted() == ["_clients/w1: online mine/0"])
     }
 
     @Test func whatWasGivenUpDuringAnOutageIsClearedAfterIt() throws {

@@ -138,6 +138,64 @@ import TrackingTesting
         }
     }
 
+    /// While nobody is there, or nothing is watched, no update is due: none is overdue either.
+    @Test(.timeLimit(.minutes(1))) func withoutAPublisherNoUpdateIsExpected() async throws {
+        let broker = InMemoryBroker()
+        let (client, session, speaker) = try self.client("d1", on: broker)
+        let stream = try #require(StreamID("s"))
+        let subscriber = try self.subscriber("w1", on: broker)
+        let (states, seqs) = (subscriber.states(of: self.van), self.seqs(subscriber))
+        func say(_ topic: String, _ payload: [UInt8]) {
+            speaker.send([.publish(OutgoingMessage(topic: topic, payload: payload, isRetained: true), 1)])
+        }
+        func live(_ status: Liveness.Status, _ connection: Int) {
+            let liveness = Liveness(status: status, session: session, connection: connection)
+            say("tracking/_clients/d1", MessageCodec.encode(liveness))
+        }
+        func move(_ seq: UInt64) throws {
+            var fix = try self.fix(Double(seq))
+            (fix.seq, fix.stream) = (seq, stream)
+            say("tracking/van", try LocationCodec.encode(LocationUpdate(location: fix, skipped: [])))
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await speaker.run() }
+            for await events in speaker.events {
+                if case .connected? = events.first { break }
+            }
+            let presence = Presence(
+                kind: .publisher, session: session, connection: 0, lease: .seconds(90), since: UnixTime(1),
+                stream: stream, rawLocations: false)
+            say("tracking/van/publisher/\(client)", MessageCodec.encode(presence))
+            let inForce = ResolutionInForce(
+                resolution: self.calm, isNear: false, subscribers: 1, isLowBattery: false, state: .online,
+                filter: .both, maximumSilence: .seconds(60))
+            say("tracking/van/resolution", MessageCodec.encode(inForce))
+            live(.online(lease: .seconds(90)), 0)
+            group.addTask { try await subscriber.run() }
+            subscriber.watch(self.van)
+            await self.reaches(.online, states)
+            try move(1)
+            await self.reaches(1, seqs)
+            #expect(subscriber.untilNextExpected(self.van) != nil)
+
+            // Its will: what stands of it is not cleared.
+            live(.offline, 0)
+            await self.reaches(.offline, states)
+            #expect(subscriber.untilNextExpected(self.van) == nil)
+
+            live(.online(lease: .seconds(90)), 1)
+            await self.reaches(.online, states)
+            try move(2)
+            await self.reaches(2, seqs)
+            #expect(subscriber.untilNextExpected(self.van) != nil)
+            subscriber.unwatch(self.van)
+            while subscriber.untilNextExpected(self.van) != nil { try await Task.sleep(for: .milliseconds(5)) }
+            subscriber.finish()
+            speaker.send([.close(within: .zero)])
+            try await group.waitForAll()
+        }
+    }
+
     @Test(.timeLimit(.minutes(1))) func cutConnectionsComeBackByThemselves() async throws {
         let broker = InMemoryBroker()
         let publisher = try self.publisher("d1", on: broker)

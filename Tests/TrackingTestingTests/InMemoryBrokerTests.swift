@@ -17,9 +17,8 @@ import TrackingTesting
                     if case .connected = event { connections += 1 }
                     if case .connected(connection: 0, _) = event { broker.disconnect(id) }
                 }
-                if connections == 2 { break }
+                if connections == 2 { client.send([.close(within: .zero)]) }
             }
-            group.cancelAll()
         }
         #expect(broker.retained("will/0") == [1])
         #expect(broker.retained("will/1") == nil, "an orderly close publishes no will")

@@ -22,6 +22,25 @@ extension Location {
     }
 }
 
+extension Location {
+    /// As it is stored: with 0 in place of -0, which not every database keeps.
+    var withoutNegativeZeros: Location {
+        var point = self
+        point.time = UnixTime(self.time.seconds + 0)
+        let place = self.coordinate
+        point.coordinate = Coordinate(latitude: place.latitude + 0, longitude: place.longitude + 0) ?? place
+        point.altitude = self.altitude.map { $0 + 0 }
+        point.accuracyHorizontal = self.accuracyHorizontal.map { $0 + 0 }
+        point.accuracyVertical = self.accuracyVertical.map { $0 + 0 }
+        point.bearing = self.bearing.map { $0 + 0 }
+        point.accuracyBearing = self.accuracyBearing.map { $0 + 0 }
+        point.speed = self.speed.map { $0 + 0 }
+        point.accuracySpeed = self.accuracySpeed.map { $0 + 0 }
+        point.batteryLevel = self.batteryLevel.map { $0 + 0 }
+        return point
+    }
+}
+
 extension Trip {
     /// Whether this version of a trip is to be kept rather than `other`: one that has ended, else the longer one, else the one
     /// written last. So the order in which versions come does not matter.

@@ -19,7 +19,9 @@ public struct RecordingBatch: Hashable, Sendable {
         guard let topic = root.topic(message.topic), let trackable = topic.trackable else {
             // Our own subscriptions bring other topics only where their names are no ids.
             guard !message.topic.hasPrefix(root.path + "/_clients/") else { return }
-            return self.refuse(message, of: nil, at: receivedAt, "the topic is not one of the protocol")
+            // It goes when that trackable is erased.
+            let meant = root.trackable(meantBy: message.topic)
+            return self.refuse(message, of: meant, at: receivedAt, "the topic is not one of the protocol")
         }
         var recording = Recording(of: trackable, at: receivedAt)
         do throws(TrackingError) {

@@ -67,7 +67,7 @@ public struct PointRow: Hashable, Sendable {
         self.trackable = trackable
         self.stream = 0
         self.seq = location.placeKey
-        self.location = location
+        self.location = location.withoutNegativeZeros
     }
 
     /// Its name.

@@ -46,7 +46,10 @@ public struct LocationFilter: Sendable {
     /// The longest time without an update; zero means never, `nil` the larger of ``shortestSilence`` and ten intervals.
     public var maximumSilence: Duration?
     /// What silence lasts at least where nothing is said about it.
-    public var shortestSilence: Duration = .seconds(60)
+    public var shortestSilence = Self.usualSilence
+
+    /// ``shortestSilence`` where nothing is held back.
+    public static let usualSilence: Duration = .seconds(60)
 
     private var reference: Reference?
     private var lastSent: MonotonicTime?

@@ -196,6 +196,13 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
+    /// The task that runs the connection is cancelled: it ends at once. Where nobody asked to close it, the role has said no
+    /// goodbye, so the broker is given none either: its will tells the others.
+    public mutating func cancelled(now: MonotonicTime) -> [Action] {
+        guard case .online(_, let since, _) = self.state else { return self.closeRequested(within: .zero, now: now) }
+        return [.abandon] + self.end(nil, since: since, now: now)
+    }
+
     /// The role wants the next try now: a wait that is under way ends. Nothing happens otherwise.
     public mutating func tryRequested(now: MonotonicTime) -> [Action] {
         guard case .waiting = self.state else { return [] }

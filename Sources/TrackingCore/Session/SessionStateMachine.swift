@@ -43,6 +43,14 @@ public struct SessionStateMachine: Sendable {
         self.lease = lease
     }
 
+    /// Whether there is a connection, announced or not.
+    public var isConnected: Bool {
+        switch self.phase {
+        case .reading, .online: true
+        case .offline, .takenOver: false
+        }
+    }
+
     /// Whether the birth was published on this connection.
     public var isAnnounced: Bool { if case .online = self.phase { true } else { false } }
 

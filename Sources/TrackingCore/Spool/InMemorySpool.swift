@@ -25,25 +25,64 @@ public final class InMemorySpool: SpoolStorage {
 
         func place(of id: StreamID) -> Int? { self.streams.firstIndex { $0.id == id } }
 
-        mutating func remember(_ entry: SpoolEntry, now: UnixTime) {
+        mutating func remember(_ entry: SpoolEntry, now: UnixTime, knowsAges: Bool) {
             guard let mark = entry.mark else { return }
-            let name = RecordName(stream: entry.stream, seq: entry.record.seq)
-            self.marks[entry.trackable, default: []].append((mark, name, now))
+            self.marks[entry.trackable, default: []].append((mark, entry.name, now))
             if self.marks[entry.trackable]?.count ?? 0 >= RecordMark.maximumCount + RecordMark.slack {
                 self.marks[entry.trackable]?.removeFirst(RecordMark.slack)
             }
+            guard knowsAges else { return }
             let old = self.marks[entry.trackable]?.prefix { now.since($0.added) > RecordMark.maximumAge }.count ?? 0
             if old > 0 { self.marks[entry.trackable]?.removeFirst(old) }
         }
 
-        mutating func stream(_ id: StreamID, of trackable: TrackableID, isEnded: Bool) -> Int {
-            if let place = self.place(of: id) { return place }
-            if !isEnded {
-                for place in self.streams.indices where self.streams[place].trackable == trackable {
-                    self.streams[place].isEnded = true
+        /// These are gone, and what those that were there were known by.
+        mutating func lose(_ seqs: SeqSet, at place: Int) {
+            guard !seqs.isEmpty else { return }
+            let (id, trackable) = (self.streams[place].id, self.streams[place].trackable)
+            let lost = Set(self.streams[place].records.keys.filter(seqs.contains))
+            guard !lost.isEmpty else { return }
+            for seq in lost { self.streams[place].records[seq] = nil }
+            self.marks[trackable]?.removeAll { $0.name.stream == id && lost.contains($0.name.seq) }
+        }
+
+        mutating func append(_ records: [SpoolEntry], now: UnixTime, knowsAges: Bool) throws(TrackingError) {
+            guard self.isOpen else { throw TrackingError(.stopped, "the log is not open") }
+            var failure = self.failure
+            for entry in records {
+                guard let place = self.place(of: entry.stream) else { continue }
+                if self.streams[place].records[entry.record.seq] != nil {
+                    failure = TrackingError(
+                        .spoolFailed, "the log has a record \(entry.record.seq) of this stream already")
                 }
+                self.streams[place].last = max(self.streams[place].last, entry.record.seq)
             }
-            self.streams.append(Stream(id: id, trackable: trackable, isEnded: isEnded))
+            if let failure { throw failure }
+            self.appends += 1
+            for entry in records {
+                let place = self.stream(entry.stream, of: entry.trackable)
+                self.streams[place].records[entry.record.seq] = (self.nextPlace, entry.record)
+                self.streams[place].last = max(self.streams[place].last, entry.record.seq)
+                self.nextPlace += 1
+                self.remember(entry, now: now, knowsAges: knowsAges)
+            }
+        }
+
+        mutating func putBack(_ entry: SpoolEntry, from row: QuarantinedRecord) {
+            let (old, new) = (row.entry.name, entry.name)
+            for place in self.marks[entry.trackable]?.indices ?? 0..<0
+            where self.marks[entry.trackable]?[place].name == old {
+                self.marks[entry.trackable]?[place].name = new
+            }
+            self.quarantine.removeAll { $0.place == row.place }
+        }
+
+        private mutating func stream(_ id: StreamID, of trackable: TrackableID) -> Int {
+            if let place = self.place(of: id) { return place }
+            for place in self.streams.indices where self.streams[place].trackable == trackable {
+                self.streams[place].isEnded = true
+            }
+            self.streams.append(Stream(id: id, trackable: trackable))
             return self.streams.count - 1
         }
     }
@@ -92,30 +131,12 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/append(_:state:now:)``.
+    /// See ``SpoolStorage/append(_:state:now:knowsAges:)``.
     public func append(
-        _ records: [SpoolEntry], state values: [String: [UInt8]?], now: UnixTime
+        _ records: [SpoolEntry], state values: [String: [UInt8]?], now: UnixTime, knowsAges: Bool
     ) async throws(TrackingError) {
         try self.state.withLock { state throws(TrackingError) in
-            guard state.isOpen else { throw TrackingError(.stopped, "the log is not open") }
-            var failure = state.failure
-            for entry in records {
-                guard let place = state.place(of: entry.stream) else { continue }
-                if state.streams[place].records[entry.record.seq] != nil {
-                    failure = TrackingError(
-                        .spoolFailed, "the log has a record \(entry.record.seq) of this stream already")
-                }
-                state.streams[place].last = max(state.streams[place].last, entry.record.seq)
-            }
-            if let failure { throw failure }
-            state.appends += 1
-            for entry in records {
-                let place = state.stream(entry.stream, of: entry.trackable, isEnded: false)
-                state.streams[place].records[entry.record.seq] = (state.nextPlace, entry.record)
-                state.streams[place].last = max(state.streams[place].last, entry.record.seq)
-                state.nextPlace += 1
-                state.remember(entry, now: now)
-            }
+            try state.append(records, now: now, knowsAges: knowsAges)
             for (name, value) in values { state.values[name] = value }
         }
     }
@@ -153,7 +174,7 @@ public final class InMemorySpool: SpoolStorage {
             }
             if reading.records.isEmpty { reading.missing = seqs }
             for record in reading.records { reading.missing.remove(record.seq...record.seq) }
-            state.streams[place].records = state.streams[place].records.filter { !reading.missing.contains($0.key) }
+            state.lose(reading.missing, at: place)
             return reading
         }
     }
@@ -201,20 +222,20 @@ public final class InMemorySpool: SpoolStorage {
         try self.withOpen { state in Array(state.quarantine.filter { $0.place > place }.prefix(maximumCount)) }
     }
 
-    /// See ``SpoolStorage/retryQuarantined(_:)``.
-    public func retryQuarantined(_ places: [Int64]?) async throws(TrackingError) -> [SpoolPart] {
-        try self.withOpen { state in
-            var back: [StreamID: SpoolPart] = [:]
-            for row in state.quarantine where places?.contains(row.place) ?? true {
-                let (id, seq) = (row.entry.stream, row.entry.record.seq)
-                let place = state.stream(id, of: row.entry.trackable, isEnded: true)
-                state.streams[place].records[seq] = (row.place, row.entry.record)
-                state.streams[place].last = max(state.streams[place].last, seq)
-                back[id, default: SpoolPart(trackable: row.entry.trackable, stream: id, seqs: SeqSet())].seqs.insert(
-                    seq)
+    /// See ``SpoolStorage/putBack(_:of:in:)``.
+    public func putBack(
+        _ records: [PutBackRecord], of trackable: TrackableID, in stream: StreamID
+    ) async throws(TrackingError) {
+        try self.state.withLock { state throws(TrackingError) in
+            var rows: [(entry: SpoolEntry, row: QuarantinedRecord)] = []
+            for record in records {
+                guard let row = state.quarantine.first(where: { $0.place == record.place }) else {
+                    throw TrackingError(.spoolFailed, "a record is not set aside any more")
+                }
+                rows.append((SpoolEntry(record.record, of: trackable, in: stream), row))
             }
-            state.quarantine.removeAll { places?.contains($0.place) ?? true }
-            return Array(back.values)
+            try state.append(rows.map(\.entry), now: UnixTime(0), knowsAges: false)
+            for (entry, row) in rows { state.putBack(entry, from: row) }
         }
     }
 

@@ -1,13 +1,15 @@
 /// The records of the next batches of one stream: they are read while those before them are in flight.
 struct ReadAhead: Hashable, Sendable {
     let stream: StreamID
-    /// Whether some were asked for that did not come yet.
-    var isAsked = false
+    /// The number under which some were asked for that did not come yet.
+    var question: UInt64?
     /// As they were when they were read, in order; the first are next.
     private var chunks: [SpoolRecords] = []
 
     init(of stream: StreamID) { self.stream = stream }
 
+    /// Whether some were asked for that did not come yet.
+    var isAsked: Bool { self.question != nil }
     /// How many there are.
     var count: Int { self.chunks.reduce(0) { $0 + $1.count } }
     private var byteCount: Int { self.chunks.reduce(0) { $0 + $1.byteCount } }
@@ -15,7 +17,7 @@ struct ReadAhead: Hashable, Sendable {
 
     /// What was asked for came.
     mutating func loaded(_ records: SpoolRecords) {
-        self.isAsked = false
+        self.question = nil
         if !records.isEmpty { self.chunks.append(records) }
     }
 

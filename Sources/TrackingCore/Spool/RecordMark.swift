@@ -38,9 +38,14 @@ public struct RecordMark: Hashable, Sendable {
     }
 
     /// 24 bytes: the time, in an order that is that of the times for all times since 1970, then the digest.
-    package var key: [UInt8] {
-        [self.time.seconds.bitPattern, self.digest.high, self.digest.low].flatMap { number in
-            (0..<8).map { UInt8(truncatingIfNeeded: number >> UInt64(56 - 8 * $0)) }
-        }
+    package var key: [UInt8] { Self.bytes(self.time.seconds.bitPattern, self.digest.high, self.digest.low) }
+
+    /// The lowest and the highest ``key`` of that time.
+    package static func keys(at time: UnixTime) -> (lowest: [UInt8], highest: [UInt8]) {
+        (Self.bytes(time.seconds.bitPattern, 0, 0), Self.bytes(time.seconds.bitPattern, .max, .max))
+    }
+
+    private static func bytes(_ numbers: UInt64...) -> [UInt8] {
+        numbers.flatMap { number in (0..<8).map { UInt8(truncatingIfNeeded: number >> UInt64(56 - 8 * $0)) } }
     }
 }

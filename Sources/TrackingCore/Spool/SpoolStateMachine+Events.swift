@@ -2,9 +2,15 @@
 extension SpoolStateMachine {
     // MARK: - The log
 
-    /// These records are on disk now.
-    public mutating func appended(_ seqs: SeqSet, now: MonotonicTime) -> [Action] {
-        self.streams[self.streams.count - 1].appended(seqs, now: now)
+    /// These records are on disk now. A stream that ended while they were written has them all the same, and one that was forgotten
+    /// comes back with them.
+    public mutating func appended(_ seqs: SeqSet, of stream: StreamID, now: MonotonicTime) -> [Action] {
+        if self.place(of: stream) == nil {
+            self.streams.insert(SpoolStream(StoredStream(id: stream), isEnded: true, now: now), at: 0)
+        }
+        guard let place = self.place(of: stream) else { return [] }
+        if self.streams[place].isReused { return [.renumber(stream, seqs)] }
+        self.streams[place].appended(seqs, now: now)
         return self.progress(now: now)
     }
 
@@ -30,43 +36,67 @@ extension SpoolStateMachine {
         guard !seqs.isEmpty, let place = self.place(of: stream) else { return [] }
         self.streams[place].removed(seqs)
         self.streams[place].needsDeclaration = true
-        if let attempt = self.attempt, attempt.stream == stream,
+        self.giveUpBatch(ofStreamAt: place)
+        return self.progress(now: now)
+    }
+
+    /// What is on its way without a record that is still there is not tried again.
+    private mutating func giveUpBatch(ofStreamAt place: Int) {
+        guard let attempt = self.attempt, attempt.stream == self.streams[place].id,
             attempt.seqs.intersection(self.streams[place].stored).isEmpty
-        {
-            self.attempt = nil
-            if case .waiting = self.phase { self.phase = .idle }
+        else { return }
+        self.attempt = nil
+        if case .waiting = self.phase { self.phase = .idle }
+    }
+
+    /// The record is set aside, durably: it is no record of its stream any more, and is declared gone.
+    public mutating func setAside(_ seq: UInt64, of stream: StreamID, now: MonotonicTime) -> [Action] {
+        self.quarantined += 1
+        if let place = self.place(of: stream) {
+            self.streams[place].removed(SeqSet([seq...seq]))
+            // Of a stream that goes on, the next batch tells it.
+            if self.streams[place].isEnded { self.streams[place].needsDeclaration = true }
         }
+        if self.refused?.name == RecordName(stream: stream, seq: seq) { self.endSettingAside() }
         return self.progress(now: now)
     }
 
-    /// Records that were set aside are records of the log again, and go at once.
-    public mutating func returned(_ seqs: SeqSet, of stream: StreamID, now: MonotonicTime) -> [Action] {
-        guard let last = seqs.last else { return [] }
-        if self.place(of: stream) == nil {
-            let held = StoredStream(id: stream, stored: SeqSet(), last: last)
-            self.streams.insert(SpoolStream(held, isEnded: true, now: now), at: 0)
-        }
-        guard let place = self.place(of: stream) else { return [] }
-        self.streams[place].appended(seqs, now: now)
-        self.streams[place].hurry(through: last)
+    /// The record could not be set aside: it stays a record of its stream, and that is tried again, unless it became safe or was
+    /// forgotten meanwhile.
+    public mutating func setAsideFailed(_ seq: UInt64, of stream: StreamID, now: MonotonicTime) -> [Action] {
+        let name = RecordName(stream: stream, seq: seq)
+        guard self.refused?.name == name, self.phase == .settingAside else { return [] }
+        if self.holds(name) { return self.wait(now: now) }
+        self.endSettingAside()
         return self.progress(now: now)
     }
 
-    /// What ``Action/read(_:_:maximumBytes:)`` found; `missing` were damaged or are not there.
+    private mutating func endSettingAside() {
+        self.refused = nil
+        if self.phase == .settingAside { self.phase = .idle }
+    }
+
+    /// What a query found; `missing` were damaged or are not there. The answer to a query that nobody waits for any more changes
+    /// nothing.
     public mutating func loaded(
-        _ records: SpoolRecords, missing: SeqSet, now: MonotonicTime
+        _ records: SpoolRecords, missing: SeqSet, by query: UInt64, now: MonotonicTime
     ) -> [Action] {
-        guard self.isReading, let stream = self.ahead?.stream, let place = self.place(of: stream) else { return [] }
+        guard self.ahead?.question == query, let stream = self.ahead?.stream, let place = self.place(of: stream) else {
+            return []
+        }
         self.ahead?.loaded(records)
         self.streams[place].removed(missing)
-        // Where nothing is in flight they are what goes now, even if some of what was asked for is missing.
-        if self.phase == .idle, self.attempt == nil { self.takeLoaded(of: stream) }
+        // Where nothing is in flight they are what goes now, even if some of what was asked for is missing; unless somebody
+        // has to say so first, and nobody has since.
+        if self.phase == .idle, self.attempt == nil, self.mayGo(from: records.first?.seq, of: self.streams[place]) {
+            self.takeLoaded(of: stream)
+        }
         return self.progress(now: now)
     }
 
-    /// What was to be read can not be read now.
-    public mutating func readFailed(now: MonotonicTime) -> [Action] {
-        guard self.isReading else { return [] }
+    /// What a query was to find can not be read now.
+    public mutating func readFailed(_ query: UInt64, now: MonotonicTime) -> [Action] {
+        guard self.ahead?.question == query else { return [] }
         self.ahead = nil
         // A batch that is in flight is answered all the same; what comes after it is asked for again.
         return self.phase == .idle ? self.wait(now: now) : []
@@ -92,9 +122,13 @@ extension SpoolStateMachine {
 
     // MARK: - The connection
 
+    /// Something may be sent from now on, on whatever lane.
+    public mutating func spoke() { self.maySpeak = true }
+
     /// Records may be sent from now on.
     public mutating func opened(now: MonotonicTime) -> [Action] {
         self.isOpen = true
+        self.maySpeak = true
         self.isTopicAllowed = false
         // A new connection is a new chance: waits begin anew.
         self.lastWait = nil
@@ -138,13 +172,19 @@ extension SpoolStateMachine {
     }
 
     /// A recorder tells what is durably stored.
+    ///
+    /// - Parameter given: The last number that was given out in the current stream: what bears it may have been told before it is
+    ///   written.
     public mutating func acknowledged(
-        by recorder: ClientID, _ acknowledgement: Acknowledgement, now: MonotonicTime
+        by recorder: ClientID, _ acknowledgement: Acknowledgement, given: UInt64 = 0, now: MonotonicTime
     ) -> [Action] {
         guard self.configuration.recorders.contains(recorder) else { return [] }
         var actions: [Action] = []
         for (stream, seq) in acknowledgement.streams {
-            guard let place = self.place(of: stream), seq <= self.streams[place].last else { continue }
+            guard let place = self.place(of: stream) else { continue }
+            if self.tellsOfReuse(seq, given: given, ofStreamAt: place) { actions += self.beginAnew(now: now) }
+            // What a power cut took of a stream that has ended may have been sent before.
+            guard seq <= self.streams[place].last || self.streams[place].isEnded else { continue }
             let before = self.acknowledged[recorder]?[stream] ?? 0
             self.acknowledged[recorder, default: [:]][stream] = seq
             if seq < before {
@@ -155,6 +195,24 @@ extension SpoolStateMachine {
             actions += self.removeSafe(at: place)
         }
         return actions + self.progress(now: now)
+    }
+
+    /// Whether a recorder has what the log never sent under that number: it was put back to an earlier state, as by a disk's
+    /// snapshot, and its last numbers are given out for the second time. Of a stream that began since it was opened that is a lie.
+    private func tellsOfReuse(_ seq: UInt64, given: UInt64, ofStreamAt place: Int) -> Bool {
+        let stream = self.streams[place]
+        guard !stream.isEnded, stream.lastTakenOver > 0 else { return false }
+        return seq > (self.maySpeak ? max(given, stream.last) : stream.lastTakenOver)
+    }
+
+    private mutating func beginAnew(now: MonotonicTime) -> [Action] {
+        let place = self.streams.count - 1
+        let old = self.streams[place].id
+        let reused = self.streams[place].endReused()
+        self.giveUpBatch(ofStreamAt: place)
+        let stream = StreamID.random(using: &self.random)
+        self.streams.append(SpoolStream(StoredStream(id: stream), isEnded: false, now: now))
+        return [.begin(stream, after: old)] + (reused.isEmpty ? [] : [.renumber(old, reused)])
     }
 
     // MARK: - Time and the user
@@ -173,8 +231,7 @@ extension SpoolStateMachine {
             return []  // that one is it
         case .waiting:
             self.phase = .idle
-        case .idle:
-            guard !self.isReading else { return [] }  // so is that one
+        case .idle, .settingAside:
             self.isOneBatchUrgent = self.attempt == nil && self.unsent > 0
         }
         return self.progress(now: now)
@@ -183,6 +240,13 @@ extension SpoolStateMachine {
     /// Send everything that waits.
     public mutating func flush(now: MonotonicTime) -> [Action] {
         for index in self.streams.indices { self.streams[index].hurry(through: self.streams[index].last) }
+        return self.progress(now: now)
+    }
+
+    /// Send what waits in one stream, up to a number.
+    public mutating func hurried(through seq: UInt64, of stream: StreamID, now: MonotonicTime) -> [Action] {
+        guard let place = self.place(of: stream) else { return [] }
+        self.streams[place].hurry(through: seq)
         return self.progress(now: now)
     }
 

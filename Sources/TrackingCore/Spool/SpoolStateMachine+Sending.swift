@@ -4,7 +4,9 @@ extension SpoolStateMachine {
     mutating func progress(now: MonotonicTime) -> [Action] {
         var actions = self.tellDropped() + self.forgetDone()
         guard self.isOpen, self.phase == .idle else { return actions }
-        if self.isProbing || (self.attempt?.disconnections ?? 0 > 0 && !self.isTopicAllowed) {
+        if let refused = self.refused, self.holds(refused.name) {
+            actions += self.setAside(refused)
+        } else if self.isProbing || (self.attempt?.disconnections ?? 0 > 0 && !self.isTopicAllowed) {
             // A batch that was followed by a disconnect goes again only on a connection that is seen to work.
             actions.append(self.probe())
         } else if let attempt = self.attempt {
@@ -41,8 +43,9 @@ extension SpoolStateMachine {
 
     private mutating func ask(for seqs: SeqSet, of stream: StreamID, maximumBytes: Int) -> Action {
         if self.ahead?.stream != stream { self.ahead = ReadAhead(of: stream) }
-        self.ahead?.isAsked = true
-        return .read(stream, seqs, maximumBytes: maximumBytes)
+        self.lastQuery &+= 1
+        self.ahead?.question = self.lastQuery
+        return .read(RecordQuery(number: self.lastQuery, stream: stream, seqs: seqs, maximumBytes: maximumBytes))
     }
 
     /// Makes the next batch of what was read, where that is still what comes next.
@@ -73,7 +76,7 @@ extension SpoolStateMachine {
         // An answer that was read for another stream is of no use any more.
         let read = self.ahead?.stream == attempt.stream ? self.ahead?.last : nil
         rest.remove(0...max(attempt.seqs.last ?? 0, read ?? 0))
-        guard let first = rest.first, rest.count >= full,
+        guard let first = rest.first, rest.count >= full, self.mayGo(from: first, of: stream),
             rest.count >= self.configuration.batchSize || stream.isEnded || first <= stream.urgentThrough
         else { return [] }
         let batches = min(together, rest.count / full)
@@ -82,6 +85,12 @@ extension SpoolStateMachine {
                 for: rest.prefix(batches * full), of: attempt.stream,
                 maximumBytes: batches * self.configuration.batchBytes)
         ]
+    }
+
+    /// Whether records from this one on go without being asked for once more.
+    func mayGo(from first: UInt64?, of stream: SpoolStream) -> Bool {
+        if self.isOneBatchUrgent || first ?? .max <= stream.urgentThrough { return true }
+        return !self.isHeld && self.configuration.batchWindow != nil
     }
 
     private func isDue(_ ready: SeqSet, of stream: SpoolStream, now: MonotonicTime) -> Bool {
@@ -205,10 +214,14 @@ extension SpoolStateMachine {
             return []
         }
         self.limit.acquitted()
-        self.quarantined += 1
         self.refusal = nil
-        if let place = self.place(of: attempt.stream) { self.streams[place].removed(SeqSet([seq...seq])) }
-        return [.quarantine(attempt.stream, seq, refusal)]
+        return self.setAside(Refused(name: RecordName(stream: attempt.stream, seq: seq), reason: refusal))
+    }
+
+    private mutating func setAside(_ refused: Refused) -> [Action] {
+        self.refused = refused
+        self.phase = .settingAside
+        return [.quarantine(refused.name.stream, refused.name.seq, refused.reason)]
     }
 
     /// The same batch again, after a wait that doubles, with jitter, up to the longest.

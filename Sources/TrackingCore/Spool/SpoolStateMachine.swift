@@ -24,14 +24,20 @@ public struct SpoolStateMachine: Sendable {
 
     /// What is to be done.
     public enum Action: Hashable, Sendable {
-        /// Read these records of a stream, as many of the first as have `maximumBytes` together, and tell ``loaded(_:missing:now:)``.
-        case read(StreamID, SeqSet, maximumBytes: Int)
+        /// Read these records, and tell ``loaded(_:missing:by:now:)`` or ``readFailed(_:now:)``.
+        case read(RecordQuery)
         /// Publish this on `history`, and tell what came of it.
         case publish(HistoryBatch)
         /// These records are safe: they may leave the disk.
         case remove(StreamID, SeqSet)
-        /// This record is refused for good: set it aside, with the reason.
+        /// This record is refused for good: set it aside, with the reason, and tell ``setAside(_:of:now:)`` or
+        /// ``setAsideFailed(_:of:now:)``.
         case quarantine(StreamID, UInt64, TrackingError)
+        /// The log was put back to an earlier state, and gave out numbers of the stream `after` for the second time: say so, and write
+        /// this stream from now on.
+        case begin(StreamID, after: StreamID)
+        /// The numbers of these were given out twice: record them anew in the stream that is written.
+        case renumber(StreamID, SeqSet)
         /// Nothing of this stream is left, and everybody was told: forget it.
         case forget(StreamID)
         /// Tell everyone, once an outage: so many records were dropped unsent, to keep to the limits.
@@ -46,6 +52,9 @@ public struct SpoolStateMachine: Sendable {
         case idle
         /// The broker has it, or an empty one that tells whether the topic is allowed. Can transition to: `idle`, `waiting`.
         case inFlight(isProbe: Bool)
+        /// A record that was refused for good is being set aside. Nothing goes before that is done, for the next batch declares it
+        /// gone. Can transition to: `idle`, `waiting`.
+        case settingAside
         /// It was refused or lost and goes again, the same. Can transition to: `inFlight`.
         case waiting(until: MonotonicTime)
     }
@@ -67,6 +76,12 @@ public struct SpoolStateMachine: Sendable {
         }
     }
 
+    /// A record that was refused for good, and is not set aside yet.
+    struct Refused: Hashable, Sendable {
+        var name: RecordName
+        var reason: TrackingError
+    }
+
     /// A batch that ends the connection so often, running, is taken for refused (`protocol.md`, "A refusal may look like success").
     static let maximumDisconnections = 3
     /// The most ranges of lost records declared in one batch.
@@ -77,17 +92,22 @@ public struct SpoolStateMachine: Sendable {
     /// as for one. Each takes memory.
     public var batchesAhead = 1
     var random: SplitMix64
+    /// The number of the last query.
+    var lastQuery: UInt64
     /// Oldest first; the last one is being written, unless it ended.
     var streams: [SpoolStream] = []
     var phase = Phase.idle
     /// What was read of the batches that come behind.
     var ahead: ReadAhead?
     var attempt: Attempt?
+    var refused: Refused?
     /// How many records the next batch may have.
     var limit: SendLimit
     var lastWait: Duration?
     /// Whether records may be sent now: connected, present, not held back by the broker's rules.
     public internal(set) var isOpen = false
+    /// Whether anything may have been sent: of what was given out since the log was opened, a recorder may have something.
+    var maySpeak = false
     /// Whether the next batch is an empty one, that tells whether the broker forbids the topic or what a batch says.
     var isProbing = false
     /// Whether the broker took an empty batch on this connection.
@@ -122,6 +142,8 @@ public struct SpoolStateMachine: Sendable {
     ) {
         self.configuration = configuration
         self.random = SplitMix64(seed: seed)
+        // The answer to a query of an earlier life of this trackable is told apart.
+        self.lastQuery = seed
         self.limit = SendLimit(maximum: configuration.batchSize)
         self.streams = streams.filter { $0.id != current }.map { SpoolStream($0, isEnded: true, now: now) }
         let own = streams.first { $0.id == current } ?? StoredStream(id: current)
@@ -139,7 +161,7 @@ public struct SpoolStateMachine: Sendable {
                     stream.hasReady ? stream.waitingSince?.advanced(by: window) : nil
                 }
             }
-        case .inFlight: break
+        case .inFlight, .settingAside: break
         }
         return deadlines.min()
     }
@@ -182,7 +204,7 @@ public struct SpoolStateMachine: Sendable {
         switch self.phase {
         case .idle: self.unsent == 0 && !self.isReading
         case .waiting: true
-        case .inFlight: false
+        case .inFlight, .settingAside: false
         }
     }
     /// Whether everything is safe and nothing is under way.

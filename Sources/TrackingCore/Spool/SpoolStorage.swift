@@ -9,7 +9,8 @@ public protocol SpoolStorage: Sendable {
 
     /// Opens the log, or begins one where there is none.
     ///
-    /// A damaged log is set aside whole, and what can be read of it is taken over: ``SpoolContents/salvage``.
+    /// A damaged log is set aside whole, and what can be read of it is taken over: ``SpoolContents/salvage``. Where there is no room
+    /// for that it may be used as it is until it is opened the next time: ``SpoolContents/damage``.
     ///
     /// - Parameter now: Names what is set aside.
     /// - Throws: `spoolFailed` when it cannot be read, made, or when another program has it open.
@@ -24,9 +25,12 @@ public protocol SpoolStorage: Sendable {
     ///   - records: At most 10,000.
     ///   - state: New values, by name; `nil` removes one.
     ///   - now: Marks from more than ``RecordMark/maximumAge`` before may go.
+    ///   - knowsAges: Whether `now` tells how old marks are: where it does not none goes for its age.
     /// - Throws: `spoolFailed` when the disk is full or fails: the numbers count as given out. `spoolDamaged` when the log
     ///   is damaged: close it and open it again.
-    func append(_ records: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime) async throws(TrackingError)
+    func append(
+        _ records: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime, knowsAges: Bool
+    ) async throws(TrackingError)
 
     /// The names that records of these marks were given, also when they are not in the log any more.
     ///
@@ -34,7 +38,7 @@ public protocol SpoolStorage: Sendable {
     func known(_ marks: [RecordMark], of trackable: TrackableID) async throws(TrackingError) -> [RecordMark: RecordName]
 
     /// Reads records, in order of `seq`: as many of the first as `maximumCount`, and as have `maximumBytes` of payload
-    /// together, but at least one where one is there.
+    /// together, but at least one where one is there. What is missing is gone from then on, and not ``known(_:of:)`` any more.
     ///
     /// - Throws: `spoolFailed`, `spoolDamaged`.
     func read(
@@ -65,12 +69,16 @@ public protocol SpoolStorage: Sendable {
     /// - Throws: `spoolFailed`, `spoolDamaged`.
     func quarantined(after place: Int64, maximumCount: Int) async throws(TrackingError) -> [QuarantinedRecord]
 
-    /// Makes records that were set aside records of their streams again; a stream forgotten since then comes back, ended.
+    /// Puts records that were set aside back in line: they are appended under new names, are known by what they were known by
+    /// before, and are set aside no more. Durable on return, all or nothing.
     ///
-    /// - Parameter places: Which; `nil` for all.
-    /// - Returns: What came back.
-    /// - Throws: `spoolFailed`, `spoolDamaged`.
-    func retryQuarantined(_ places: [Int64]?) async throws(TrackingError) -> [SpoolPart]
+    /// - Parameters:
+    ///   - records: At most 10,000, with numbers that were never given out.
+    ///   - stream: See ``append(_:state:now:)``.
+    /// - Throws: `spoolFailed` also where one of them is not set aside any more; `spoolDamaged`. The numbers count as given out.
+    func putBack(
+        _ records: [PutBackRecord], of trackable: TrackableID, in stream: StreamID
+    ) async throws(TrackingError)
 
     /// Deletes records that were set aside: `nil` for all. Returns how many.
     ///
@@ -84,8 +92,8 @@ public protocol SpoolStorage: Sendable {
 
     /// Lets the oldest records go until the limits are kept, in the order in which they were added.
     ///
-    /// - Returns: What went.
-    /// - Throws: `spoolFailed`, `spoolDamaged`.
+    /// - Returns: What went; not all that should where something failed behind it.
+    /// - Throws: `spoolFailed`, `spoolDamaged`: nothing went.
     func trim(to limits: SpoolLimits, now: UnixTime) async throws(TrackingError) -> [SpoolPart]
 
     /// How much there is.
@@ -100,9 +108,16 @@ public protocol SpoolStorage: Sendable {
 }
 
 extension SpoolStorage {
-    /// Adds records without marks: see ``append(_:state:now:)``.
+    /// Adds records by a clock that is right: see ``append(_:state:now:knowsAges:)``.
+    public func append(
+        _ records: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime
+    ) async throws(TrackingError) {
+        try await self.append(records, state: state, now: now, knowsAges: true)
+    }
+
+    /// Adds records without marks: see ``append(_:state:now:knowsAges:)``.
     public func append(_ records: [SpoolEntry], state: [String: [UInt8]?] = [:]) async throws(TrackingError) {
-        try await self.append(records, state: state, now: UnixTime(0))
+        try await self.append(records, state: state, now: UnixTime(0), knowsAges: false)
     }
 }
 
@@ -116,6 +131,9 @@ public struct SpoolEntry: Hashable, Sendable {
     public var record: SpoolRecord
     /// What it is known by when it comes again; `nil`, as always in what is read, for nothing.
     public var mark: RecordMark?
+
+    /// Its name.
+    public var name: RecordName { RecordName(stream: self.stream, seq: self.record.seq) }
 
     /// Makes an entry.
     public init(
@@ -181,14 +199,18 @@ public struct SpoolContents: Hashable, Sendable {
     public var state: [String: [UInt8]]
     /// What became of a damaged log; `nil` when it was whole.
     public var salvage: SpoolSalvage?
+    /// What is wrong with a damaged log that is used as it is, for there is no room to take over what is whole of it, to read.
+    public var damage: String?
 
     /// Makes a description.
     public init(
-        trackables: [TrackableID: Trackable] = [:], state: [String: [UInt8]] = [:], salvage: SpoolSalvage? = nil
+        trackables: [TrackableID: Trackable] = [:], state: [String: [UInt8]] = [:], salvage: SpoolSalvage? = nil,
+        damage: String? = nil
     ) {
         self.trackables = trackables
         self.state = state
         self.salvage = salvage
+        self.damage = damage
     }
 }
 
@@ -252,6 +274,20 @@ public struct QuarantinedRecord: Hashable, Sendable {
         self.place = place
         self.entry = entry
         self.reason = reason
+    }
+}
+
+/// A record that was set aside and is to be put back in line.
+public struct PutBackRecord: Hashable, Sendable {
+    /// Its place among those set aside.
+    public var place: Int64
+    /// The record under its new name.
+    public var record: SpoolRecord
+
+    /// Makes a description.
+    public init(place: Int64, record: SpoolRecord) {
+        self.place = place
+        self.record = record
     }
 }
 

@@ -28,8 +28,12 @@ struct SpoolStream: Hashable, Sendable {
     private(set) var live = SeqSet()
     /// The highest number that was written or given up.
     private(set) var last: UInt64
+    /// The last number that it had when it was taken over from the log.
+    let lastTakenOver: UInt64
     /// No higher number will come.
     var isEnded: Bool
+    /// Whether the numbers above ``lastTakenOver`` were given out twice: what they name now is to be recorded anew.
+    private(set) var isReused = false
     /// Something is to be declared even where no record waits: the end, or that what is asked for is gone.
     var needsDeclaration: Bool
     /// Since when something waits; `nil` when nothing does.
@@ -49,6 +53,7 @@ struct SpoolStream: Hashable, Sendable {
         self.stored = stream.stored
         self.pending = stream.stored
         self.last = max(stream.last, stream.stored.last ?? 0)
+        self.lastTakenOver = self.last
         self.isEnded = isEnded
         self.needsDeclaration = isEnded
         self.waitingSince = stream.stored.isEmpty ? nil : now
@@ -73,6 +78,16 @@ struct SpoolStream: Hashable, Sendable {
 
     /// Whether everything of it is safe and declared.
     var isDone: Bool { self.isEnded && self.stored.isEmpty && !self.needsDeclaration }
+
+    /// It ends, for its numbers were given out twice.
+    ///
+    /// - Returns: The records that bear such a number: they leave it.
+    mutating func endReused() -> SeqSet {
+        (self.isEnded, self.isReused, self.needsDeclaration) = (true, true, true)
+        let reused = self.stored.from(self.lastTakenOver + 1)
+        self.removed(reused)
+        return reused
+    }
 
     mutating func appended(_ seqs: SeqSet, now: MonotonicTime) {
         self.stored.formUnion(seqs)

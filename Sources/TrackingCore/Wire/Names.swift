@@ -31,11 +31,17 @@ public struct TrackableID: Hashable, Sendable, Comparable, CustomStringConvertib
         self.topicLevel = Self.encode(rawValue)
     }
 
+    /// Reads what a topic level was meant to name, whoever wrote it and in whatever way; `nil` when it is no id.
+    init?(meantBy level: some StringProtocol) {
+        guard let bytes = Self.decode(level.utf8), let text = String(validating: bytes, as: UTF8.self),
+            let id = try? TrackableID(text)
+        else { return nil }
+        self = id
+    }
+
     /// Reads a topic level; `nil` when it is not the shortest writing of an id.
     public init?(topicLevel: some StringProtocol) {
-        guard let bytes = Self.decode(topicLevel.utf8), let text = String(validating: bytes, as: UTF8.self),
-            let id = try? TrackableID(text), id.topicLevel == topicLevel
-        else { return nil }
+        guard let id = TrackableID(meantBy: topicLevel), id.topicLevel == topicLevel else { return nil }
         self = id
     }
 

@@ -110,6 +110,14 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// Which trackable a topic of this root is of, also where the protocol does not name the topic, or writes the id in another
+    /// way; `nil` when that is none.
+    func trackable(meantBy path: String) -> TrackableID? {
+        guard path.hasPrefix(self.path + "/") else { return nil }
+        let level = path.utf8.dropFirst(self.path.utf8.count + 1).prefix { $0 != UInt8(ascii: "/") }
+        return TrackableID(meantBy: Substring(level))
+    }
+
     private static func topic(_ id: TrackableID, _ name: Substring) -> Topic? {
         switch name {
         case "raw": .raw(id)

@@ -7,6 +7,9 @@ public enum WireLimits {
     /// The largest whole number that every JSON reader keeps exactly: 2^53 - 1.
     public static let maximumInteger: UInt64 = 9_007_199_254_740_991
 
+    /// The latest time that is written or read, in the year 5138.
+    public static let latestTime = UnixTime(NumberRule.time.highest)
+
     /// ``maximumInteger`` as the type of counts.
     static let greatest = Int(maximumInteger)
     /// How deep objects and arrays may nest in a payload, so that nested garbage cannot exhaust the stack.

@@ -34,7 +34,7 @@ package struct HomeAssistantDiscovery: Hashable, Sendable {
         let name = "godwit-\(Self.name(self.topicRoot.path))-\(Self.name(id.topicLevel))"
         let topic = self.topicRoot.path(.location(id))
         let config = JSONValue.object([
-            "unique_id": .text(name), "name": .text("Position"), "source_type": .text("gps"),
+            "unique_id": .text(name), "source_type": .text("gps"),
             "json_attributes_topic": .text(topic), "json_attributes_template": .text(Self.attributes),
             "device": .object([
                 "identifiers": .list([.text(name)]), "name": .text(id.rawValue), "manufacturer": .text("Godwit"),
@@ -42,16 +42,21 @@ package struct HomeAssistantDiscovery: Hashable, Sendable {
             ]),
             "origin": .object(["name": .text("Godwit")]),
         ])
-        return OutgoingMessage(topic: self.topic(of: id), payload: config.json, isRetained: true)
+        // Without a name of its own the entity has the device's; without the member it would have one made up.
+        let payload = Array("{\"name\":null,".utf8) + config.json.dropFirst()
+        return OutgoingMessage(topic: self.topic(of: id), payload: payload, isRetained: true)
     }
 
-    /// Makes the attributes that Home Assistant reads of a location update (`docs/protocol.md`, "Payloads").
+    /// Makes the attributes that Home Assistant reads of a location update (`docs/protocol.md`, "Payloads"), where a member that
+    /// is `null` is none. Of what is no location update, and of the empty message of one that was cleared, it makes none: Home
+    /// Assistant wants an object in any case.
     static let attributes = """
-        {% if value_json is defined %}{% set fix = value_json.location %}{% set p = fix.properties %}\
+        {% if value_json is defined and value_json.location is defined %}\
+        {% set fix = value_json.location %}{% set p = fix.properties %}\
         {{ dict({'latitude': fix.geometry.coordinates[1], 'longitude': fix.geometry.coordinates[0], \
-        'gps_accuracy': p.accuracyHorizontal | default(0), 'time': p.time}, \
-        **({'battery_level': (p.batteryLevel * 100) | round | int} if p.batteryLevel is defined else {})) | tojson }}\
-        {% endif %}
+        'gps_accuracy': p.accuracyHorizontal | default(0, true), 'time': p.time}, \
+        **({'battery_level': (p.batteryLevel * 100) | round | int} if p.batteryLevel is number else {})) | tojson }}\
+        {% else %}{{ {} | tojson }}{% endif %}
         """
 
     /// What ``name(_:)`` made this of; `nil` for nothing.

@@ -88,7 +88,7 @@ struct GapReader {
         guard page.next == nil else { return frame }
         self.unread = self.unread?.dropFirst()
         guard self.left >= 0 else { return frame }
-        let events = try await history.events(of: id, during: self.times, limit: self.left + 1)
+        let events = try await history.events(of: id, during: self.times, after: nil, limit: self.left + 1)
         self.left -= events.count
         for event in events where self.selection.wants(event) {
             let payload = MessageCodec.encode(event)

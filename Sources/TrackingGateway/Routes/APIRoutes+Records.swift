@@ -52,7 +52,7 @@ extension APIRoutes {
         if let cursor { times.from = max(times.from ?? cursor.time, cursor.time) }
         let history = try self.requireHistory()
         let skipped = cursor?.count ?? 0
-        let found = try await history.events(of: id, during: times, limit: skipped + limit + 1)
+        let found = try await history.events(of: id, during: times, after: nil, limit: skipped + limit + 1)
         if found.isEmpty, try await history.verify(id) == nil {
             throw Problem(.notFound, "Nothing is recorded of this trackable.")
         }

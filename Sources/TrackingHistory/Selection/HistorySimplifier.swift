@@ -15,6 +15,9 @@ public import TrackingCore
 /// counts as half of the circumference, which no distance exceeds. Heights play no part.
 ///
 /// Where two kept points have the same time, the track is at both of them then.
+///
+/// Where the track is interrupted (``interrupt()``), the points on both sides stay, and nothing is measured across. Where there is no
+/// room for them all, the shortest interruptions are drawn over.
 public struct HistorySimplifier: Sendable {
     /// The most points that are kept.
     public let maximumPoints: Int
@@ -30,12 +33,17 @@ public struct HistorySimplifier: Sendable {
         var next: Int
         /// The greatest priority of what was dropped beside it.
         var inherited = 0.0
+        /// Whether the track does not go on to it from the one before.
+        var beginsPiece: Bool
         /// How many points came before it.
         let number: Int
     }
 
     private var nodes: [Node] = []
     private var heap: IndexedHeap
+    /// The points that begin a piece, by the time since the one before.
+    private var interruptions: IndexedHeap
+    private var isInterrupted = false
     private var last = -1
     private var free = -1
 
@@ -56,15 +64,24 @@ public struct HistorySimplifier: Sendable {
         }
         self.maximumPoints = maximumPoints
         self.heap = IndexedHeap(capacity: maximumPoints + 1)
+        self.interruptions = self.heap
     }
+
+    /// Says that points are missing between the last one and the next.
+    public mutating func interrupt() { self.isInterrupted = self.last >= 0 }
 
     /// Takes in the next point. Give them in the order of their times.
     public mutating func append(_ point: Location) {
-        let slot = self.place(Node(point: point, previous: self.last, next: -1, number: self.count))
+        let slot = self.place(
+            Node(
+                point: point, previous: self.last, next: -1, beginsPiece: self.isInterrupted, number: self.count))
         if self.last >= 0 {
             self.nodes[self.last].next = slot
             self.rank(self.last)
+            let pause = point.time.seconds - self.nodes[self.last].point.time.seconds
+            if self.isInterrupted { self.interruptions.set(slot, to: .init(priority: pause, number: self.count)) }
         }
+        self.isInterrupted = false
         self.last = slot
         self.count += 1
         if self.count > self.maximumPoints { self.dropLeast() }
@@ -74,14 +91,19 @@ public struct HistorySimplifier: Sendable {
     var heldPoints: Int { self.nodes.count }
 
     /// The points that are kept, in order.
-    public var points: [Location] {
-        var points: [Location] = []
+    public var points: [Location] { self.pieces.flatMap(\.self) }
+
+    /// The points that are kept, in order: a list for each uninterrupted piece.
+    public var pieces: [[Location]] {
+        var pieces: [[Location]] = []
         var slot = self.nodes.isEmpty ? -1 : 0  // the first point is never dropped, and stays where it was put
         while slot >= 0 {
-            points.append(self.nodes[slot].point)
-            slot = self.nodes[slot].next
+            let node = self.nodes[slot]
+            if pieces.isEmpty || node.beginsPiece { pieces.append([]) }
+            pieces[pieces.count - 1].append(node.point)
+            slot = node.next
         }
-        return points
+        return pieces
     }
 
     private mutating func place(_ node: Node) -> Int {
@@ -94,9 +116,16 @@ public struct HistorySimplifier: Sendable {
         return self.free
     }
 
-    /// Drops the point that shows least. There is one: more than two points are held, and all but the outermost are ranked.
+    /// Drops the point that shows least. There is one: more than two points are held, and all but the outermost are ranked once
+    /// no interruption is left.
     private mutating func dropLeast() {
-        guard let (slot, priority) = self.heap.popMin() else { return }
+        guard let (slot, priority) = self.heap.popMin() else {
+            guard let (slot, _) = self.interruptions.popMin() else { return }
+            self.nodes[slot].beginsPiece = false
+            self.rank(self.nodes[slot].previous)
+            self.rank(slot)
+            return self.dropLeast()
+        }
         let node = self.nodes[slot]
         self.nodes[node.previous].next = node.next
         self.nodes[node.next].previous = node.previous
@@ -108,10 +137,10 @@ public struct HistorySimplifier: Sendable {
         }
     }
 
-    /// Ranks a point by what its absence leads to; the outermost points are not ranked.
+    /// Ranks a point by what its absence leads to; the outermost points of a piece are not ranked.
     private mutating func rank(_ slot: Int) {
         let node = self.nodes[slot]
-        guard node.previous >= 0, node.next >= 0 else { return }
+        guard node.previous >= 0, node.next >= 0, !node.beginsPiece, !self.nodes[node.next].beginsPiece else { return }
         let distance = Self.distance(
             of: node.point, from: self.nodes[node.previous].point, to: self.nodes[node.next].point)
         self.heap.set(slot, to: .init(priority: node.inherited + distance, number: node.number))

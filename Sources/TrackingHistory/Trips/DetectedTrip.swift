@@ -39,8 +39,12 @@ public struct DetectedTrip: Hashable, Sendable {
     }
 
     /// The greatest speed that a point told, in metres a second; where none told any, the greatest in a straight line over
-    /// at least ten seconds.
-    public var topSpeed: Double { self.toldSpeed ?? max(self.measuredSpeed, self.averageSpeed ?? 0) }
+    /// at least ten seconds, and `nil` for what was shorter.
+    public var topSpeed: Double? {
+        if let told = self.toldSpeed { return told }
+        guard self.duration.inSeconds >= Self.speedStretch else { return nil }
+        return max(self.measuredSpeed, self.averageSpeed ?? 0)
+    }
 
     /// Goes on to a point that is later than the last.
     mutating func move(to point: Location) {

@@ -1,7 +1,7 @@
 public import TrackingCore
 
 /// The trips and stops of a history: those that were recorded, and what is found in the points of the time between them. Give
-/// it the points in the order of their times; it gives what ended.
+/// it the points in the order of their times, those from ``from`` to ``to``; it gives what ended.
 public struct TripListing: Sendable {
     /// What there was.
     public enum Entry: Hashable, Sendable {
@@ -35,15 +35,30 @@ public struct TripListing: Sendable {
         }
     }
 
+    /// When the first point is that it needs: a recorded trip may have begun before what was asked for. `nil` for since ever.
+    public let from: UnixTime?
+    /// Up to when it needs points, which does not belong to it; `nil` for no end.
+    public let to: UnixTime?
+    /// What was asked for: only there something is found.
+    private let asked: Range<Double>
     private var upcoming: ArraySlice<Trip>
     private var open: [Open] = []
     private var detector: TripDetector
 
     /// Makes a listing of which no point was read.
     ///
-    /// - Parameter recorded: The trips that were recorded, in any order.
+    /// - Parameters:
+    ///   - recorded: The trips that were recorded and were under way in the time, in any order.
+    ///   - from: When the time begins that was asked for; `nil` for since ever.
+    ///   - to: When it ends; `nil` for no end.
     /// - Throws: `invalidConfiguration` when a rule is not above zero.
-    public init(recorded: [Trip], rules: TripDetector.Rules = .init()) throws(TrackingError) {
+    public init(
+        recorded: [Trip], from: UnixTime? = nil, to: UnixTime? = nil, rules: TripDetector.Rules = .init()
+    ) throws(TrackingError) {
+        let begin = from?.seconds ?? -.infinity
+        self.asked = begin..<max(begin, to?.seconds ?? .infinity)
+        self.from = from.map { from in recorded.reduce(from) { min($0, $1.start) } }
+        self.to = to.map { to in recorded.reduce(to) { max($0, UnixTime(Open(trip: $1).end.nextUp)) } }
         self.upcoming = recorded.sorted { ($0.start.seconds, $0.id) < ($1.start.seconds, $1.id) }[...]
         self.detector = try TripDetector(rules: rules)
     }
@@ -55,6 +70,7 @@ public struct TripListing: Sendable {
             for index in self.open.indices { self.open[index].pass(point) }
             return entries
         }
+        guard self.asked.contains(point.time.seconds) else { return entries }
         entries += self.detector.append(point).map { .found($0) }
         return entries
     }

@@ -47,13 +47,14 @@ extension MQTTConnection {
     private func readOn(_ handle: MosquittoHandle) {
         while true {
             let step = handle.read()
-            self.noteAcceptance()
+            let isNew = self.noteAcceptance()
             switch step {
             case .drained:
                 return
             case .ended(let result):
                 return self.handleEnded(result)
             case .more:
+                if isNew, !self.readsOn { return }
                 if self.sink.batch.isLarge { return self.readOnLater() }
             }
         }
@@ -64,12 +65,14 @@ extension MQTTConnection {
         if self.link?.handle?.tls != nil { self.loop.wake(self.key) }
     }
 
-    private func noteAcceptance() {
-        guard let acceptance = self.sink.acceptance, acceptance.code == 0 else { return }
-        guard self.link?.isAccepted == false else { return }
+    /// - Returns: Whether the broker has just accepted the connection.
+    private func noteAcceptance() -> Bool {
+        guard let acceptance = self.sink.acceptance, acceptance.code == 0 else { return false }
+        guard self.link?.isAccepted == false else { return false }
         self.link?.isAccepted = true
         self.window = min(self.configuration.sendMaximum, acceptance.broker.receiveMaximum)
         self.perform(self.machine.accepted(sessionPresent: acceptance.isSessionPresent, now: self.now))
+        return true
     }
 
     // MARK: - Silence

@@ -33,8 +33,11 @@ extension MQTTConnection {
         return self.sink.receivedCount > link.withholding.safe
     }
 
-    /// Whether what has come is read.
-    var readsOn: Bool { !self.isHeldBack && !(self.isWithholding && self.link?.withholding.isCatchingUp == true) }
+    /// Whether what has come is read. The broker's answer to a new connection is in any case.
+    var readsOn: Bool {
+        guard self.link?.isAccepted != false else { return true }
+        return !self.isHeldBack && !(self.isWithholding && self.link?.withholding.isCatchingUp == true)
+    }
 
     /// The role says that messages are safe.
     func release(through count: Int, connection: Int) {

@@ -5,7 +5,7 @@ extension MQTTConnection {
     func takeCommands() {
         let (entries, isCancelled) = self.outbox.take()
         for entry in entries { self.take(entry) }
-        if isCancelled { self.perform(self.machine.closeRequested(within: .zero, now: self.now)) }
+        if isCancelled { self.perform(self.machine.cancelled(now: self.now)) }
     }
 
     /// A wish to close is heard at once, whatever waits before it; what follows it is ignored.

@@ -39,10 +39,24 @@ public struct RecordDraft: Hashable, Sendable {
     }
 
     var mark: RecordMark { RecordMark(time: self.isKnownByDigest ? UnixTime(0) : self.time, digest: self.digest) }
+}
 
-    /// The same under its name.
-    func named(_ name: RecordName) -> Content {
-        switch self.content {
+extension RecordDraft.Content {
+    /// What a record of the log says; `nil` where that cannot be read.
+    init?(_ record: SpoolRecord) {
+        let content: Self? =
+            switch record.kind {
+            case .point: (try? LocationCodec.decodeFeature(record.payload)).map { .point($0) }
+            case .event: (try? MessageCodec.decodeEvent(record.payload)).map { .event($0) }
+            case .trip: (try? MessageCodec.decodeTrip(record.payload)).map { .trip($0) }
+            }
+        guard let content else { return nil }
+        self = content
+    }
+
+    /// The same under a name.
+    func named(_ name: RecordName) -> Self {
+        switch self {
         case .point(var location):
             (location.stream, location.seq) = (name.stream, name.seq)
             return .point(location)
@@ -54,9 +68,7 @@ public struct RecordDraft: Hashable, Sendable {
             return .trip(trip)
         }
     }
-}
 
-extension RecordDraft.Content {
     /// The record of the log; it has a name.
     func record(at time: UnixTime, seq: UInt64) -> SpoolRecord {
         switch self {
@@ -69,5 +81,12 @@ extension RecordDraft.Content {
         case .trip(let trip):
             SpoolRecord(seq: seq, time: time, kind: .trip, tripID: trip.id, payload: MessageCodec.encode(trip))
         }
+    }
+}
+
+extension SpoolRecord {
+    /// The same under another name, at its own time; `nil` where what it says cannot be read.
+    func renamed(_ name: RecordName) -> SpoolRecord? {
+        RecordDraft.Content(self)?.named(name).record(at: self.time, seq: name.seq)
     }
 }

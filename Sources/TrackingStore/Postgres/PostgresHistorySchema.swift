@@ -19,7 +19,8 @@ enum PostgresHistorySchema {
         do throws(TrackingError) {
             try self.migrate(connection)
         } catch {
-            try? connection.runAll("ROLLBACK; SELECT pg_advisory_unlock(\(self.lock))")
+            if connection.isInTransaction { try? connection.runAll("ROLLBACK") }
+            try? connection.runAll("SELECT pg_advisory_unlock(\(self.lock))")
             throw error
         }
         try connection.runAll("SELECT pg_advisory_unlock(\(self.lock))")
@@ -120,6 +121,12 @@ enum PostgresHistorySchema {
     static let last = """
         SELECT * FROM point q WHERE q.trackable = k.number AND q.time >= k.last_time AND q.clock_fault = 0
         ORDER BY q.time DESC, q.stream DESC, q.seq DESC LIMIT 1
+        """
+
+    /// The same; of several of one time the one whose stream has the last name, whatever came first.
+    static let lastByName = """
+        SELECT q.* FROM point q LEFT JOIN stream o ON o.number = q.stream WHERE q.trackable = k.number
+        AND q.time >= k.last_time AND q.clock_fault = 0 ORDER BY q.time DESC, o.id DESC NULLS LAST, q.seq DESC LIMIT 1
         """
 
     /// Its time.

@@ -173,25 +173,16 @@ private struct PostgresErasing {
         return PointName(time: UnixTime(rows.number(0, 0)), stream: rows.integer(0, 1), seq: rows.integer(0, 2))
     }
 
-    /// Writes the tables anew that had something of it, outside the transaction, and says what the server still has.
+    /// Writes the tables anew that had something of it, outside the transaction, and says what still has it.
     func rewrite() -> EraseReport {
         var report = self.report
-        do throws(TrackingError) {
-            let partitions = try self.connection.run(
-                "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'point'::regclass")
-            let tables = ["run", "event", "trip", "state", "quarantine", "coverage", "trackable"]
-            for table in tables + (0..<partitions.count).map({ partitions.text($0, 0) }) {
-                try self.connection.runAll("VACUUM FULL \(table)")
-            }
-        } catch {
-            report.remains.append("tables that could not be written anew (\(error.message)): erase again")
-        }
+        report.remains += PostgresRewriting(self.connection).run()
         do throws(TrackingError) {
             try self.connection.runAll("CHECKPOINT")
         } catch {
-            report.remains.append("files of the server until its next checkpoint")
+            report.elsewhere.append("files of the server until its next checkpoint")
         }
-        report.remains.append("the server's write-ahead log until it is recycled, its archive, replicas and backups")
+        report.elsewhere.append("the server's write-ahead log until it is recycled, its archive, replicas and backups")
         return report
     }
 }

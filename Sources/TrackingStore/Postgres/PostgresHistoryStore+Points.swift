@@ -20,7 +20,7 @@ extension PostgresHistoryStore {
             let rows = try connection.run(
                 """
                 SELECT \(PostgresPointReading.columns), k.id FROM trackable k \
-                CROSS JOIN LATERAL (\(PostgresHistorySchema.last)) p \
+                CROSS JOIN LATERAL (\(PostgresHistorySchema.lastByName)) p \
                 LEFT JOIN stream s ON s.number = p.stream WHERE $1 IS NULL OR k.id = ANY ($1) ORDER BY k.id
                 """, [trackables.map { .texts($0.map(\.rawValue)) } ?? .noTexts])
             return (0..<rows.count).compactMap { row in

@@ -22,38 +22,47 @@ extension PostgresHistoryStore {
 
     /// See ``HistoryStore/trips(of:during:after:limit:)``.
     public func trips(
-        of trackable: TrackableID, during times: TimeSpan, after start: UnixTime?, limit: Int
+        of trackable: TrackableID, during times: TimeSpan, after last: Trip?, limit: Int
     ) async throws(TrackingError) -> [Trip] {
         try await self.documents(
             """
             SELECT r.json, s.id FROM trip r JOIN trackable k ON k.number = r.trackable JOIN stream s ON s.number = r.stream \
-            WHERE k.id = $1 AND coalesce(r."end", r.start + r.duration + $5) >= $2 AND r.start < $3 AND r.start > $6 \
-            ORDER BY r.start, r.id LIMIT $4
+            WHERE k.id = $1 AND coalesce(r."end", r.start + r.duration + $5) >= $2 AND r.start < $3 \
+            AND (r.start, r.id) > ($6, $7) ORDER BY r.start, r.id LIMIT $4
             """, of: trackable, during: times, limit: limit,
-            more: [TripStateMachine.longestSilence.inSeconds, start?.seconds ?? -.infinity]
+            more: [
+                .double(TripStateMachine.longestSilence.inSeconds), .double(last?.start.seconds ?? -.infinity),
+                .text(last?.id ?? ""),
+            ]
         ) { Trip(stored: $0, stream: $1) }
     }
 
-    /// See ``HistoryStore/events(of:during:limit:)``.
+    /// See ``HistoryStore/events(of:during:after:limit:)``.
     public func events(
-        of trackable: TrackableID, during times: TimeSpan, limit: Int
+        of trackable: TrackableID, during times: TimeSpan, after last: TrackingEvent?, limit: Int
     ) async throws(TrackingError) -> [TrackingEvent] {
         try await self.documents(
             """
             SELECT e.json, s.id FROM event e JOIN trackable k ON k.number = e.trackable JOIN stream s ON s.number = e.stream \
-            WHERE k.id = $1 AND e.time >= $2 AND e.time < $3 ORDER BY e.time, s.id, e.seq LIMIT $4
-            """, of: trackable, during: times, limit: limit, { TrackingEvent(stored: $0, stream: $1) })
+            WHERE k.id = $1 AND e.time >= $2 AND e.time < $3 AND (e.time, s.id, e.seq) > ($5, $6, $7) \
+            ORDER BY e.time, s.id, e.seq LIMIT $4
+            """, of: trackable, during: TimeSpan(from: last?.time ?? times.from, to: times.to), limit: limit,
+            more: [
+                .double(last?.time.seconds ?? -.infinity), .text(last?.stream.rawValue ?? ""),
+                .int(last.map { Int64(clamping: $0.seq) } ?? -1),
+            ]
+        ) { TrackingEvent(stored: $0, stream: $1) }
     }
 
     private func documents<Value: Sendable>(
-        _ sql: String, of trackable: TrackableID, during times: TimeSpan, limit: Int, more: [Double] = [],
+        _ sql: String, of trackable: TrackableID, during times: TimeSpan, limit: Int, more: [PostgresValue],
         _ decode: @escaping @Sendable (_ json: [UInt8], _ stream: StreamID) -> Value?
     ) async throws(TrackingError) -> [Value] {
         try await self.reader.perform { connection throws(TrackingError) in
             let (from, to) = times.bounds
             let rows = try connection.run(
                 sql,
-                [.text(trackable.rawValue), .double(from), .double(to), .int(Int64(limit))] + more.map { .double($0) })
+                [.text(trackable.rawValue), .double(from), .double(to), .int(Int64(limit))] + more)
             return (0..<rows.count).compactMap { row in
                 StreamID(rows.text(row, 1)).flatMap { decode(rows.bytes(row, 0), $0) }
             }

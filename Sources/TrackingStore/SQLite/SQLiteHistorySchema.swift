@@ -15,17 +15,23 @@ enum SQLiteHistorySchema {
     static func prepare(_ db: Database, path: String) throws {
         let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         let application = try Int64.fetchOne(db, sql: "PRAGMA application_id") ?? 0
+        let isEmpty = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") == 0
+        guard isEmpty || application == Self.applicationID else {
+            throw TrackingError(.storeUnusable, "\(path) is a database of something else: name another file")
+        }
         guard version <= Self.migrations.count else {
             throw TrackingError(
                 .storeUnusable,
                 "the history \(path) has version \(version); this program knows versions up to "
                     + "\(Self.migrations.count): use a newer program")
         }
-        let isEmpty = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") == 0
-        guard isEmpty || application == Self.applicationID else {
-            throw TrackingError(.storeUnusable, "\(path) is a database of something else: name another file")
-        }
         guard version < Self.migrations.count else { return }
+        guard !db.configuration.readonly else {
+            throw TrackingError(
+                .storeUnusable,
+                "the history \(path) has version \(version) and cannot be written: read a copy of it, which is brought up to date"
+            )
+        }
         try db.inTransaction(.immediate) {
             try db.execute(sql: "PRAGMA application_id = \(Self.applicationID)")
             for (index, statements) in Self.migrations.enumerated() where index >= version {
@@ -129,6 +135,14 @@ enum SQLiteHistorySchema {
     static let isLast = """
         (p.time, p.stream, p.seq) = (SELECT q.time, q.stream, q.seq FROM point q WHERE q.trackable = k.number \
         AND q.time >= k.last_time AND q.clock_fault = 0 ORDER BY q.time DESC, q.stream DESC, q.seq DESC LIMIT 1)
+        """
+
+    /// Whether point `p` is the newest of trackable `k` whose clock was right; of several of one time the one whose stream has the
+    /// last name, whatever came first.
+    static let isLastByName = """
+        (p.time, p.stream, p.seq) = (SELECT q.time, q.stream, q.seq FROM point q LEFT JOIN stream o ON o.number = q.stream \
+        WHERE q.trackable = k.number AND q.time >= k.last_time AND q.clock_fault = 0 \
+        ORDER BY q.time DESC, o.id DESC, q.seq DESC LIMIT 1)
         """
 
     /// The time of the newest point of trackable `k` whose clock was right.

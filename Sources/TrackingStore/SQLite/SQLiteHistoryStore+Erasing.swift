@@ -18,11 +18,9 @@ extension SQLiteHistoryStore {
             return erasing.report
         }
         do {
-            try await self.explained { try await self.rewrite() }
+            try await self.rewrite()
         } catch {
-            report.remains = [
-                "\(self.path) and \(self.path)-wal: \(error.message); erase again when no program reads it"
-            ]
+            report.remains = ["\(self.path) and \(self.path)-wal: \(Self.remedy(for: error))"]
         }
         return report
     }
@@ -42,6 +40,19 @@ extension SQLiteHistoryStore {
             _ = try db.checkpoint(.truncate)
             try db.execute(sql: "PRAGMA secure_delete = OFF")
         }
+    }
+
+    /// Why it was not written anew, and what to do.
+    private static func remedy(for error: any Error) -> String {
+        guard let error = error as? DatabaseError else { return "\(error); erase again" }
+        let advice =
+            switch error.resultCode {
+            case .SQLITE_BUSY, .SQLITE_LOCKED: "erase again when no program reads it"
+            case .SQLITE_FULL, .SQLITE_IOERR:
+                "erase again when there is room for a second copy of it, in its folder and for temporary files"
+            default: "erase again"
+            }
+        return "\(error.message ?? "") (SQLite \(error.extendedResultCode.rawValue)); \(advice)"
     }
 
     /// See ``HistoryStore/removeExpired(before:of:except:)``.

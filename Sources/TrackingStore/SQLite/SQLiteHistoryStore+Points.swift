@@ -22,7 +22,7 @@ extension SQLiteHistoryStore {
             let row = try DirectStatement(
                 """
                 SELECT \(PointReading.columns), k.id, s.id FROM trackable k JOIN point p ON p.trackable = k.number \
-                AND \(SQLiteHistorySchema.isLast) LEFT JOIN stream s ON s.number = p.stream \(trackables == nil ? "" : "WHERE k.id = ?1") ORDER BY k.id
+                AND \(SQLiteHistorySchema.isLastByName) LEFT JOIN stream s ON s.number = p.stream \(trackables == nil ? "" : "WHERE k.id = ?1") ORDER BY k.id
                 """, in: db)
             var positions: [LastPosition] = []
             func readAll(_ id: TrackableID?) throws {

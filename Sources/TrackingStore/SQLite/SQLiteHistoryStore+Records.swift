@@ -30,32 +30,46 @@ extension SQLiteHistoryStore {
 
     /// See ``HistoryStore/trips(of:during:after:limit:)``.
     public func trips(
-        of trackable: TrackableID, during times: TimeSpan, after start: UnixTime?, limit: Int
+        of trackable: TrackableID, during times: TimeSpan, after last: Trip?, limit: Int
     ) async throws(TrackingError) -> [Trip] {
         try await self.documents(
             """
             SELECT r.json, s.id FROM trip r JOIN trackable k ON k.number = r.trackable JOIN stream s ON s.number = r.stream \
-            WHERE k.id = ?1 AND coalesce(r."end", r.start + r.duration + ?5) >= ?2 AND r.start < ?3 AND r.start > ?6 \
-            ORDER BY r.start, r.id LIMIT ?4
-            """, of: trackable, during: times, limit: limit,
-            more: [TripStateMachine.longestSilence.inSeconds, start?.seconds ?? -.infinity]
-        ) { Trip(stored: $0, stream: $1) }
+            WHERE k.id = ?1 AND coalesce(r."end", r.start + r.duration + ?5) >= ?2 AND r.start < ?3 \
+            AND (r.start, r.id) > (?6, ?7) ORDER BY r.start, r.id LIMIT ?4
+            """, of: trackable, during: times, limit: limit
+        ) { row in
+            row.bind(TripStateMachine.longestSilence.inSeconds, 5)
+            row.bind(last?.start.seconds ?? -.infinity, 6)
+            row.bind(last?.id ?? "", 7)
+        } decode: {
+            Trip(stored: $0, stream: $1)
+        }
     }
 
-    /// See ``HistoryStore/events(of:during:limit:)``.
+    /// See ``HistoryStore/events(of:during:after:limit:)``.
     public func events(
-        of trackable: TrackableID, during times: TimeSpan, limit: Int
+        of trackable: TrackableID, during times: TimeSpan, after last: TrackingEvent?, limit: Int
     ) async throws(TrackingError) -> [TrackingEvent] {
         try await self.documents(
             """
             SELECT e.json, s.id FROM event e JOIN trackable k ON k.number = e.trackable JOIN stream s ON s.number = e.stream \
-            WHERE k.id = ? AND e.time >= ? AND e.time < ? ORDER BY e.time, s.id, e.seq LIMIT ?
-            """, of: trackable, during: times, limit: limit, { TrackingEvent(stored: $0, stream: $1) })
+            WHERE k.id = ?1 AND e.time >= ?2 AND e.time < ?3 AND (e.time, s.id, e.seq) > (?5, ?6, ?7) \
+            ORDER BY e.time, s.id, e.seq LIMIT ?4
+            """, of: trackable, during: TimeSpan(from: last?.time ?? times.from, to: times.to), limit: limit
+        ) { row in
+            row.bind(last?.time.seconds ?? -.infinity, 5)
+            row.bind(last?.stream.rawValue ?? "", 6)
+            row.bind(last.map { Int64(clamping: $0.seq) } ?? -1, 7)
+        } decode: {
+            TrackingEvent(stored: $0, stream: $1)
+        }
     }
 
     private func documents<Value: Sendable>(
-        _ sql: String, of trackable: TrackableID, during times: TimeSpan, limit: Int, more: [Double] = [],
-        _ decode: @escaping @Sendable (_ json: [UInt8], _ stream: StreamID) -> Value?
+        _ sql: String, of trackable: TrackableID, during times: TimeSpan, limit: Int,
+        binding more: @escaping @Sendable (DirectStatement) -> Void,
+        decode: @escaping @Sendable (_ json: [UInt8], _ stream: StreamID) -> Value?
     ) async throws(TrackingError) -> [Value] {
         try await self.read { db in
             let row = try DirectStatement(sql, in: db)
@@ -64,7 +78,7 @@ extension SQLiteHistoryStore {
             row.bind(times.bounds.from, 2)
             row.bind(times.bounds.to, 3)
             row.bind(Int64(limit), 4)
-            for (place, value) in zip(Int32(5)..., more) { row.bind(value, place) }
+            more(row)
             var found: [Value] = []
             while try row.step() {
                 if let stream = StreamID(row.text(1)), let value = decode(row.bytes(0), stream) { found.append(value) }

@@ -10,6 +10,7 @@ public final class SQLiteHistoryStore: HistoryStore {
     /// Where the file is.
     public let path: String
     let pool: DatabasePool
+    private let files: OpenFiles
     private let ledger = Mutex(Ledger())
 
     /// What the store knows of its tables without looking, and the state of the file that it goes with.
@@ -23,27 +24,48 @@ public final class SQLiteHistoryStore: HistoryStore {
 
     /// Opens a history, or makes one.
     ///
-    /// - Parameter path: Where the file is; its folder exists.
+    /// - Parameters:
+    ///   - path: Where the file is; its folder exists.
+    ///   - isForReading: Whether one that cannot be written is opened all the same, to be read.
     /// - Throws: `storeUnusable` when the file is something else, or of a newer version; `storeFailed` when it cannot be opened.
-    public init(path: String) throws(TrackingError) {
+    public init(path: String, isForReading: Bool = false) throws(TrackingError) {
         self.path = path
-        self.pool = try Self.explained(path) {
+        (self.pool, self.files) = try Self.explained(path) {
+            let isReadOnly = isForReading && !Self.isWritable(path)
             // Positions are their owner's business: SQLite gives its other files the rights of this one.
-            Glibc.close(Glibc.open(path, O_CREAT | O_CLOEXEC, 0o600))
-            let pool = try DatabasePool(path: path, configuration: Self.configuration)
-            try pool.writeWithoutTransaction { db in
+            if !isReadOnly { Glibc.close(Glibc.open(path, O_CREAT | O_CLOEXEC, 0o600)) }
+            let pool = try DatabasePool(
+                path: isReadOnly ? Self.readOnlyName(path) : path,
+                configuration: Self.configuration(isReadOnly: isReadOnly))
+            let files = try pool.writeWithoutTransaction { db in
                 // An acknowledgement is a promise: a commit outlives a power cut. A pool sets NORMAL as it is opened.
                 try db.execute(sql: "PRAGMA synchronous = FULL")
                 try SQLiteHistorySchema.prepare(db, path: path)
                 // The last pages of some thousand trackables.
                 try db.execute(sql: "PRAGMA cache_size = -32000")
+                return try OpenFiles(db)
             }
-            return pool
+            return (pool, files)
         }
     }
 
-    private static var configuration: Configuration {
+    /// Whether a history can be written, and the files beside it, without which SQLite does not even read it.
+    private static func isWritable(_ path: String) -> Bool {
+        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        return access(path, W_OK) == 0 && (access(folder, W_OK) == 0 || access("\(path)-shm", W_OK) == 0)
+    }
+
+    /// The name under which SQLite reads a file that it cannot write. Where no other program has it open, it is as it is: nobody is
+    /// asked for locks.
+    private static func readOnlyName(_ path: String) -> String {
+        guard access("\(path)-wal", F_OK) != 0 else { return path }
+        let encoded = path.replacing("%", with: "%25").replacing("?", with: "%3f").replacing("#", with: "%23")
+        return "file:\(encoded)?immutable=1"
+    }
+
+    private static func configuration(isReadOnly: Bool) -> Configuration {
         var configuration = Configuration()
+        configuration.readonly = isReadOnly
         configuration.busyMode = .timeout(5)
         configuration.foreignKeysEnabled = false
         configuration.maximumReaderCount = 4
@@ -116,12 +138,12 @@ extension SQLiteHistoryStore {
     ) async throws(TrackingError) -> Value {
         try await self.explained {
             try await self.pool.writeWithoutTransaction { db in
-                try self.ledger.withLock { try Self.transaction(db, &$0, body) }
+                try self.ledger.withLock { try self.transaction(db, &$0, body) }
             }
         }
     }
 
-    private static func transaction<Value>(
+    private func transaction<Value>(
         _ db: Database, _ ledger: inout Ledger, _ body: (Database, inout RecordingLedger) throws -> Value
     ) throws -> Value {
         do {
@@ -132,6 +154,7 @@ extension SQLiteHistoryStore {
                 ledger = Ledger(dataVersion: version)
             }
             let value = try body(db, &ledger.value)
+            try self.files.check()
             try db.commit()
             return value
         } catch {

@@ -58,7 +58,8 @@ extension AgentStatus {
             Trackable(
                 id: carried.id, state: carried.state, resolution: carried.resolution,
                 destination: carried.destination, queue: figures?.trackables[carried.id] ?? SpoolAmount(),
-                trip: carried.trip, refusal: figures?.sending.refusals[carried.id]?.message)
+                trip: carried.trip,
+                refusal: (carried.failure ?? figures?.sending.refusals[carried.id])?.message)
         }
         guard let figures else { return }
         self.queue = figures.total

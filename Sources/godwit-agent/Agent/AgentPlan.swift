@@ -1,6 +1,7 @@
 import ArgumentParser
 import GodwitOptions
 import TrackingCore
+import TrackingMQTT
 import TrackingPublisher
 
 /// What an agent is to do: what was given at its start, with what was changed since; a value that reads no clock and, once
@@ -17,6 +18,7 @@ struct AgentPlan {
 
     private let given: OptionValues
     private let givenCarried: [AgentSettings.Carried]
+    private let givenLogin: AgentSettings.Login
     private let file: ConfigurationFile?
 
     /// Makes a plan of what was given and what was kept.
@@ -28,27 +30,40 @@ struct AgentPlan {
         let carried = try run.trackables.settings(file: file).map { id, settings in
             AgentSettings.Carried(id: id, destination: settings.destination)
         }
+        let login = AgentSettings.Login(
+            broker: Self.comparable(given["broker"], "broker") ?? [], passwordFile: given["password-file"]?.first,
+            passwordCheck: (try? run.broker.login()?.password ?? "").map(AgentSettings.Login.check))
         var settings = kept
         settings.options = kept.options.filter { name, change in
             given.knows(name) && Self.comparable(given[name], name) == change.before
         }
+        // A password goes to nobody but the broker and the user that it was given for.
+        let isOther = kept.login?.isSame(as: login) == false
+        if isOther || AgentSettings.loginOptions.contains(where: { kept.options[$0] != settings.options[$0] }) {
+            settings.options = settings.options.filter { !AgentSettings.loginOptions.contains($0.key) }
+            settings.login = nil
+        }
         if kept.carrying?.before != carried { settings.carrying = nil }
-        try self.init(given: given, carried: carried, file: file, settings: settings)
+        try self.init(given: given, carried: carried, login: login, file: file, settings: settings)
     }
 
     private init(
-        given: OptionValues, carried: [AgentSettings.Carried], file: ConfigurationFile?, settings: AgentSettings
+        given: OptionValues, carried: [AgentSettings.Carried], login: AgentSettings.Login, file: ConfigurationFile?,
+        settings: AgentSettings
     ) throws {
         self.given = given
         self.givenCarried = carried
+        self.givenLogin = login
         self.file = file
         var options = given
         for (name, change) in settings.options { options[name] = change.after }
         self.options = options.profiled
         self.settings = settings
         self.run = try Run.parse(self.options.arguments)
+        let one = settings.carrying.flatMap { $0.after.count == 1 ? $0.after[0].id : nil }
         let own = try Dictionary(
-            self.run.trackables.settings(file: file).map { ($0.0, $0.1) }, uniquingKeysWith: { first, _ in first })
+            self.run.trackables.settings(file: file, one: one).map { ($0.0, $0.1) },
+            uniquingKeysWith: { first, _ in first })
         let run = self.run
         self.trackables = try (settings.carrying?.after ?? carried).map { carried in
             // What was added while the agent ran has the settings that the options give.
@@ -66,7 +81,8 @@ struct AgentPlan {
     ///
     /// - Throws: As ``init(given:kept:)``; then nothing of it is possible.
     func with(_ settings: AgentSettings) throws -> AgentPlan {
-        try AgentPlan(given: self.given, carried: self.givenCarried, file: self.file, settings: settings)
+        try AgentPlan(
+            given: self.given, carried: self.givenCarried, login: self.givenLogin, file: self.file, settings: settings)
     }
 
     /// The same, on or off.
@@ -100,6 +116,8 @@ struct AgentPlan {
             let after = values?.isEmpty == true ? nil : values
             settings.options[name] = after == self.given[name] ? nil : .init(before: before, after: after)
         }
+        let isLoginChanged = settings.options.keys.contains(where: AgentSettings.loginOptions.contains)
+        settings.login = isLoginChanged ? self.givenLogin : nil
         return try self.with(settings)
     }
 

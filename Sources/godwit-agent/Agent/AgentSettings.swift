@@ -27,12 +27,40 @@ struct AgentSettings: Hashable, Sendable {
         var after: [Carried]
     }
 
+    /// What was given of broker, user and password, which belong together.
+    struct Login: Hashable, Sendable {
+        /// Addresses without passwords.
+        var broker: [String]
+        var passwordFile: String?
+        /// 16 bits of the password: enough to see that another one is given, too few to learn it. `nil`: it cannot be read.
+        var passwordCheck: Int?
+
+        /// Whether it is the same; a password that cannot be read now, or could not be then, is none that is given anew.
+        func isSame(as other: Login) -> Bool {
+            self.broker == other.broker && self.passwordFile == other.passwordFile
+                && (self.passwordCheck ?? other.passwordCheck) == (other.passwordCheck ?? self.passwordCheck)
+        }
+
+        /// The check of a password.
+        static func check(of password: String) -> Int {
+            let hash = password.utf8.reduce(into: UInt32(2_166_136_261)) { hash, byte in
+                hash = (hash ^ UInt32(byte)) &* 16_777_619
+            }
+            return Int((hash >> 16) ^ (hash & 0xFFFF))
+        }
+    }
+
+    /// The options that say who the agent is to which broker.
+    static let loginOptions: Set<String> = ["broker", "password", "password-file"]
+
     /// Whether the agent samples and sends.
     var isOn = true
     /// What is carried in place of what was given; `nil`: that.
     var carrying: Carrying?
     /// Options by their long names.
     var options: [String: Change] = [:]
+    /// What was given in the place of ``loginOptions``; `nil` where none of them was changed.
+    var login: Login?
 }
 
 // MARK: - As a file
@@ -53,6 +81,7 @@ extension AgentSettings {
                 members["after"] = change.after.map { .list($0.map { .text($0) }) }
                 return .object(members)
             })
+        members["login"] = self.login.map(\.json)
         members["carried"] = self.carrying.map { carried in
             .object(["before": .list(carried.before.map(\.json)), "after": .list(carried.after.map(\.json))])
         }
@@ -76,10 +105,26 @@ extension AgentSettings {
             Change(
                 before: change["before"]?.list?.compactMap(\.text), after: change["after"]?.list?.compactMap(\.text))
         }
+        self.login = members["login"].map { Login($0) }
         if let carried = members["carried"], let before = carried["before"]?.list, let after = carried["after"]?.list {
             self.carrying = Carrying(
                 before: before.compactMap { Carried($0) }, after: after.compactMap { Carried($0) })
         }
+    }
+}
+
+extension AgentSettings.Login {
+    fileprivate var json: JSONValue {
+        var members: [String: JSONValue] = ["broker": .list(self.broker.map { .text($0) })]
+        members["passwordFile"] = self.passwordFile.map { .text($0) }
+        members["passwordCheck"] = self.passwordCheck.map { .number(Double($0)) }
+        return .object(members)
+    }
+
+    fileprivate init(_ value: JSONValue) {
+        self.broker = value["broker"]?.list?.compactMap(\.text) ?? []
+        self.passwordFile = value["passwordFile"]?.text
+        self.passwordCheck = value["passwordCheck"]?.count
     }
 }
 

@@ -79,6 +79,8 @@ extension RunningAgent: AgentControl {
         _ id: TrackableID, unsent: UnsentPoints, _ progress: ControlProgress
     ) async throws(CommandFailure) {
         let publisher = unsent == .send ? try self.runningOn() : try self.running().publisher
+        // Nothing is given up for what is carried alone already.
+        guard self.plan.trackables.map(\.id) != [id] else { return }
         let carried = [AgentSettings.Carried(id: id, destination: self.plan.carried.first { $0.id == id }?.destination)]
         let bound = try self.planned { try $0.carrying(carried) }
         do throws(TrackingError) {
@@ -120,7 +122,11 @@ extension RunningAgent: AgentControl {
             return id
         }
         guard carried.count == 1 else {
-            throw CommandFailure(.invalidArguments, "\(carried.count) trackables are carried: name one of them")
+            throw CommandFailure(
+                .invalidArguments,
+                carried.isEmpty
+                    ? "nothing is carried; add a trackable first"
+                    : "\(carried.count) trackables are carried: name one of them")
         }
         return carried[0]
     }

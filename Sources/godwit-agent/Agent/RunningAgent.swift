@@ -31,11 +31,17 @@ actor RunningAgent: Service {
         self.storage = try first.run.recording.storage(for: first.trackables)
         self.file = SettingsFile(path: try first.run.recording.settingsPath(for: first.trackables))
         self.controls = first.run.controls
-        do {
-            self.plan = try AgentPlan(given: given, kept: self.file.read(self.logger))
-        } catch {
-            self.file.setAside(self.logger, because: error)
-            self.plan = first
+        if let other = try first.run.recording.otherLog(of: first.trackables) {
+            self.logger.warning(
+                "there is another log here: this one is named after the trackable that is named first; what waits in the other is not sent",
+                metadata: ["other": "\(other)", "toSendIt": "name its trackable first, or give it as --spool"])
+        }
+        let fitted = try FittedPlan(given: given, kept: self.file.read(self.logger))
+        self.plan = fitted.plan
+        for misfit in fitted.misfits {
+            self.logger.error(
+                "a change that was made while the agent ran does not go with what is given now, and is left out",
+                metadata: ["change": "\(misfit.change)", "reason": "\(misfit.reason)"])
         }
         self.power = Power(isOn: self.plan.settings.isOn)
     }

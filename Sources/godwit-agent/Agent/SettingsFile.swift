@@ -24,7 +24,7 @@ struct SettingsFile: Sendable {
     }
 
     /// Gives the file another name, so that nothing is written over what may still be of use.
-    func setAside(_ logger: Logger, because reason: any Error) {
+    private func setAside(_ logger: Logger, because reason: any Error) {
         let aside = "\(self.path).unreadable-\(Int64(TimeText.now.seconds))"
         try? FileManager.default.moveItem(atPath: self.path, toPath: aside)
         logger.error(

@@ -41,7 +41,8 @@ struct Queue: AsyncParsableCommand {
                 try output.write(Array(RecordList.line(item).utf8))
             }
             try output.finish()
-            if self.file != "-" { Output.writeAll("\(counted(result["records"]?.count ?? 0, "record")) written\n") }
+            guard !output.isStandardOutput else { return }
+            Output.writeAll("\(counted(result["records"]?.count ?? 0, "record")) written\n")
         }
     }
 
@@ -109,7 +110,8 @@ struct Quarantine: AsyncParsableCommand {
         @OptionGroup var which: Which
 
         func run() async throws {
-            Output.writeAll("\(counted(try await self.which.ask(.quarantineRetry), "record")) back in line\n")
+            Output.writeAll(
+                "\(counted(try await self.which.ask(.quarantineRetry), "record")) back in line, newly numbered\n")
         }
     }
 

@@ -58,7 +58,9 @@ struct StatusText {
             parts.append("to \(place.latitude.text(digits: 5)),\(place.longitude.text(digits: 5))")
         }
         parts.append("\(counted(trackable.queue.points, "point")) queued")
-        if let reason = trackable.refusal { parts.append("refused: \(reason)") }
+        if let reason = trackable.refusal {
+            parts.append("\(trackable.state == .failed ? "because" : "refused"): \(reason)")
+        }
         return parts.joined(separator: "; ")
     }
 

@@ -30,7 +30,8 @@ struct StatusWatch: Service {
                     case nil: continue
                     }
                 }
-                try await terminal.draw(view.lines(width: Terminal.size.width))
+                let size = Terminal.size
+                try await terminal.draw(view.lines(width: size.width, height: size.height))
             } catch {
                 if !Task.isCancelled { self.ending.note(error) }
                 return
@@ -83,9 +84,12 @@ struct StatusView {
         }
     }
 
-    /// The view, a line each.
-    func lines(width: Int) -> [String] {
-        let body = self.status.map { StatusText($0, units: self.units).lines } ?? ["asking the agent"]
+    /// The view, a line each, cut to the terminal's size: what does not fit is counted.
+    func lines(width: Int, height: Int) -> [String] {
+        var body = self.status.map { StatusText($0, units: self.units).lines } ?? ["asking the agent"]
+        // The empty line, the message, the foot, and the cursor's own line.
+        let room = max(1, height - 4)
+        if body.count > room { body = body.prefix(room - 1) + ["… and \(body.count - room + 1) more"] }
         let isActive = self.status?.trip?.state == .active
         let keys =
             "o \(self.status?.isOn == true ? "off" : "on"), s send now, t \(isActive ? "end" : "start") trip, q quit"

@@ -12,7 +12,8 @@ struct Erase: AsyncParsableCommand {
         discussion: """
             Points, trips, events, states and what was set aside; of an earlier time than --before, or all of it. What is of an \
             erased time and comes later is not taken. Then the messages that the broker keeps for those who come later. It \
-            asks first. Exit code 69 where the broker could not be reached: then erase again.
+            asks first. Exit code 69 where the broker could not be reached, and 1 where a file or a table still has something of \
+            it, which is said: then erase again.
             """)
 
     @Argument(help: "Which.", transform: TrackableID.checked)
@@ -39,10 +40,12 @@ struct Erase: AsyncParsableCommand {
         let client = try self.broker.client(try self.broker.identity())
         let root = try TopicRoot(self.broker.topicRoot)
         let what = before.map { "everything of \(self.id.rawValue.printable) before \(TimeText.rfc3339($0))" }
-        try await self.store.use { store in
+        let report = try await self.store.use { store in
             try Terminal.confirm(
                 "Erase \(what ?? "everything of \(self.id.rawValue.printable)") for good?", isYes: self.yes)
-            Output.writeAll(Self.text(try await store.erase(self.id, before: before, now: now)))
+            let report = try await store.erase(self.id, before: before, now: now)
+            Output.writeAll(Self.text(report))
+            return report
         }
         do throws(TrackingError) {
             let cleared = try await KeptMessages(of: self.id, before: before, root: root).clear(with: client)
@@ -51,6 +54,7 @@ struct Erase: AsyncParsableCommand {
             Program.complain("what the broker keeps could not be cleared, erase again: \(error.message)")
             throw error.exitCode
         }
+        if !report.remains.isEmpty { throw ExitCode(1) }
     }
 
     private func limit(now: UnixTime) throws -> UnixTime? {
@@ -69,7 +73,9 @@ struct Erase: AsyncParsableCommand {
             counted(report.points, "point"), counted(report.trips, "trip"), counted(report.events, "event"),
             counted(report.states, "state"), counted(report.quarantined, "message") + " that were set aside",
         ]
-        return (["erased: \(counts.joined(separator: ", "))"] + report.remains.map { "not erased: \($0)" })
-            .joined(separator: "\n") + "\n"
+        let lines =
+            ["erased: \(counts.joined(separator: ", "))"] + report.remains.map { "not erased: \($0)" }
+            + report.elsewhere.map { "elsewhere: \($0)" }
+        return lines.joined(separator: "\n") + "\n"
     }
 }

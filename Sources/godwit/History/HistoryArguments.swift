@@ -68,9 +68,12 @@ func checked<Value>(_ body: () throws(TrackingError) -> Value) throws -> Value {
     do throws(TrackingError) { return try body() } catch { throw ValidationError(error.message) }
 }
 
-/// Whether the store has no point of a trackable: it never had one, or all were erased.
+/// Whether the store has no point, trip or event of a trackable: it never had one, or all were erased.
 func isNothingStored(of id: TrackableID, in store: any HistoryStore) async throws -> Bool {
-    try await store.verify(id).map { $0.points == 0 } ?? true
+    guard try await store.points(PointQuery(id), after: nil, limit: 1).points.isEmpty,
+        try await store.trips(of: id, during: .all, after: nil, limit: 1).isEmpty
+    else { return false }
+    return try await store.events(of: id, during: .all, after: nil, limit: 1).isEmpty
 }
 
 /// Ends a command because the store has nothing of a trackable.

@@ -37,26 +37,30 @@ struct HistoryExport {
         var writer = HistoryWriter(self.format, of: self.query.trackable)
         try file.write(writer.begin())
         var summary = Summary()
-        if let maximumPoints = self.maximumPoints {
-            var simplifier = try HistorySimplifier(maximumPoints: maximumPoints)
-            try await store.readAll(self.query) { page in
-                for point in page { simplifier.append(point.location) }
-                if let bar = share.bar(page) { progress.show(bar) }
-            }
-            for point in simplifier.points { try file.write(writer.append(point)) }
-            summary = Summary(found: simplifier.count, written: simplifier.points.count, bound: simplifier.bound)
-        } else {
-            var continuity = TrackContinuity(try await store.coverage(of: self.query.trackable))
-            try await store.readAll(self.query) { page in
-                for point in page.map(\.location) {
-                    let step = continuity.step(to: point)
-                    if try await self.isInterruption(step, before: point, store) { try file.write(writer.interrupt()) }
+        var simplifier = try self.maximumPoints.map { try HistorySimplifier(maximumPoints: $0) }
+        var continuity = TrackContinuity(try await store.coverage(of: self.query.trackable))
+        try await store.readAll(self.query) { page in
+            for point in page.map(\.location) {
+                let step = continuity.step(to: point)
+                let isInterrupted = try await self.isInterruption(step, before: point, store)
+                if simplifier != nil {
+                    if isInterrupted { simplifier?.interrupt() }
+                    simplifier?.append(point)
+                } else {
+                    if isInterrupted { try file.write(writer.interrupt()) }
                     try file.write(writer.append(point))
                 }
-                summary.found += page.count
-                if let bar = share.bar(page) { progress.show(bar) }
             }
-            summary.written = summary.found
+            summary.found += page.count
+            if let bar = share.bar(page) { progress.show(bar) }
+        }
+        summary.written = summary.found
+        if let simplifier {
+            for (index, piece) in simplifier.pieces.enumerated() {
+                if index > 0 { try file.write(writer.interrupt()) }
+                for point in piece { try file.write(writer.append(point)) }
+            }
+            (summary.written, summary.bound) = (simplifier.points.count, simplifier.bound)
         }
         try file.write(writer.finish())
         return summary

@@ -16,7 +16,7 @@ struct RecordedHappenings {
             if begins { all.append(.trip(trip.beginning.replayed)) }
             if ends, trip != trip.beginning { all.append(.trip(trip.replayed)) }
         }
-        all += try await Self.events(query, of: store).map { .event($0.replayed) }
+        all += try await store.allEvents(of: query.trackable, during: query.times).map { .event($0.replayed) }
         self.drafts = all.map { RecordDraft($0, digest: .random()) }.sorted { $0.time < $1.time }[...]
     }
 
@@ -24,20 +24,6 @@ struct RecordedHappenings {
     mutating func next(until time: UnixTime = UnixTime(.infinity)) -> RecordDraft? {
         guard let next = self.drafts.first, next.time <= time else { return nil }
         return self.drafts.removeFirst()
-    }
-
-    private static func events(_ query: PointQuery, of store: any HistoryStore) async throws -> [TrackingEvent] {
-        let together = 1000
-        var (all, times) = ([TrackingEvent](), query.times)
-        while true {
-            let page = try await store.events(of: query.trackable, during: times, limit: together)
-            // Those of the last time come again.
-            let known = Set(all.lazy.filter { $0.time == times.from }.map(\.id))
-            let new = page.filter { !known.contains($0.id) }
-            all += new
-            guard page.count == together, let last = page.last else { return all }
-            times.from = new.isEmpty ? UnixTime(last.time.seconds.nextUp) : last.time
-        }
     }
 }
 

@@ -39,12 +39,14 @@ struct Trips: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let query = PointQuery(self.id, during: try self.span.times(now: TimeText.now))
+        let times = try self.span.times(now: TimeText.now)
         let printer = TripPrinter(format: self.format, units: self.units.units)
         let file = try OutputFile(nil)
         try await self.store.use { store in
             var listing = try TripListing(
-                recorded: try await store.allTrips(of: self.id, during: query.times), rules: self.rules())
+                recorded: try await store.allTrips(of: self.id, during: times), from: times.from, to: times.to,
+                rules: self.rules())
+            let query = PointQuery(self.id, during: TimeSpan(from: listing.from, to: listing.to))
             var isEmpty = true
             try await store.readAll(query) { page in
                 for point in page where !point.hasClockFault {

@@ -55,7 +55,8 @@ struct VerifyPrinter {
             if stream.duplicates > 0 { facts.append("\(stream.duplicates) came again") }
             if stream.clockFaults > 0 { facts.append("\(stream.clockFaults) with a wrong clock") }
             if let end = stream.coverage.end { facts.append("ends with \(end)") }
-            lines.append("stream \(stream.id)" + (facts.isEmpty ? "" : ": " + facts.joined(separator: ", ")))
+            lines.append(
+                "stream \(stream.id.rawValue.printable)" + (facts.isEmpty ? "" : ": " + facts.joined(separator: ", ")))
             for (seqs, what) in Self.rows(stream) { lines.append("  \(Self.text(seqs))  \(what)") }
         }
         let missing = self.report.streams.reduce(0) { $0 + $1.undeclaredGaps.count }

@@ -64,6 +64,16 @@ struct RecordingBatchTests {
         #expect(try #require(stranger.refused.first).topic.utf8.count == RefusedMessage.maximumTopicBytes)
     }
 
+    /// What is set aside is erased with the trackable that it was meant for.
+    @Test(arguments: [
+        ("tracking/van/publisher/bad.client", "van"), ("tracking/=76an", "van"), ("tracking/=76=61n/x/y/z", "van"),
+        ("tracking/van/", "van"), ("tracking/no=such=id", nil), ("tracking/", nil), ("tracking//van", nil),
+    ])
+    func aTopicThatIsNoneNamesATrackableStill(topic: String, name: String?) throws {
+        let refused = try #require(self.received("{}", on: topic).refused.first)
+        #expect(refused.trackable?.rawValue == name && refused.reason == "the topic is not one of the protocol")
+    }
+
     @Test func presenceAndResolutionStandUntilCleared() throws {
         let presence = #"{"type":"PUBLISHER","session":"s","connection":0,"lease":90,"since":1790000000}"#
         let came = self.received(presence, on: "tracking/van/publisher/van-7")

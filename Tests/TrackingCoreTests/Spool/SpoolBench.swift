@@ -5,7 +5,7 @@ import TrackingCore
 struct SpoolBench {
     var machine: SpoolStateMachine
     var now = MonotonicTime(.zero)
-    let current: StreamID
+    private(set) var current: StreamID
     /// What is on disk.
     var disk: [StreamID: [UInt64: SpoolRecord]] = [:]
     /// How many records were asked for, each time.
@@ -14,7 +14,13 @@ struct SpoolBench {
     var batches: [HistoryBatch] = []
     var removed: [StreamID: Set<UInt64>] = [:]
     var quarantined: [UInt64] = []
+    /// How many records cannot be set aside before one can.
+    var failingQuarantines = 0
+    /// What is to be set aside and was not yet, where that takes time.
+    var slowQuarantines: [RecordName]?
     var forgotten: [StreamID] = []
+    /// The streams that began because numbers were given out twice.
+    var begun: [StreamID] = []
     var toldDropped: [Int] = []
     var toldRefused: [TrackingError.Code] = []
     /// Records that are there but can not be read any more.
@@ -42,7 +48,7 @@ struct SpoolBench {
 
     mutating func append(_ range: ClosedRange<UInt64>) {
         for seq in range { self.disk[self.current, default: [:]][seq] = Self.record(seq) }
-        self.perform(self.machine.appended(SeqSet([range]), now: self.now))
+        self.perform(self.machine.appended(SeqSet([range]), of: self.current, now: self.now))
     }
 
     mutating func open() { self.perform(self.machine.opened(now: self.now)) }
@@ -75,7 +81,7 @@ struct SpoolBench {
     mutating func perform(_ actions: [SpoolStateMachine.Action]) {
         for action in actions {
             switch action {
-            case .read(let stream, let seqs, let bytes): self.read(stream, seqs, bytes)
+            case .read(let query): self.read(query)
             case .publish(let batch): self.batches.append(batch)
             case .remove(let stream, let seqs):
                 for range in seqs.ranges {
@@ -85,8 +91,20 @@ struct SpoolBench {
                     }
                 }
             case .quarantine(let stream, let seq, _):
-                self.disk[stream]?[seq] = nil
-                self.quarantined.append(seq)
+                self.slowQuarantines?.append(RecordName(stream: stream, seq: seq))
+                if self.slowQuarantines == nil { self.quarantine(seq, of: stream) }
+            case .begin(let stream, after: _):
+                self.begun.append(stream)
+                self.current = stream
+            case .renumber(let stream, let seqs):
+                let first = (self.disk[self.current]?.keys.max() ?? 0) + 1
+                for (place, seq) in seqs.ranges.joined().enumerated() {
+                    guard var record = self.disk[stream]?.removeValue(forKey: seq) else { continue }
+                    record.seq = first + UInt64(place)
+                    self.disk[self.current, default: [:]][record.seq] = record
+                }
+                let new = SeqSet([first...(first + UInt64(seqs.count) - 1)])
+                self.perform(self.machine.appended(new, of: self.current, now: self.now))
             case .forget(let stream):
                 #expect(self.disk[stream]?.isEmpty != false, "a stream was forgotten with records in it")
                 self.forgotten.append(stream)
@@ -96,21 +114,32 @@ struct SpoolBench {
         }
     }
 
-    private mutating func read(_ stream: StreamID, _ seqs: SeqSet, _ maximumBytes: Int) {
-        self.asked.append(seqs.count)
+    /// The record is set aside, or cannot be.
+    mutating func quarantine(_ seq: UInt64, of stream: StreamID) {
+        guard self.failingQuarantines == 0 else {
+            self.failingQuarantines -= 1
+            return self.perform(self.machine.setAsideFailed(seq, of: stream, now: self.now))
+        }
+        if self.disk[stream]?.removeValue(forKey: seq) != nil { self.quarantined.append(seq) }
+        self.perform(self.machine.setAside(seq, of: stream, now: self.now))
+    }
+
+    private mutating func read(_ query: RecordQuery) {
+        let stream = query.stream
+        self.asked.append(query.seqs.count)
         var records: [SpoolRecord] = []
         var missing = SeqSet()
         var bytes = 0
-        for seq in seqs.ranges.flatMap({ Array($0) }) {
+        for seq in query.seqs.ranges.joined() {
             guard let record = self.disk[stream]?[seq], !self.damaged.contains(seq) else {
                 missing.insert(seq)
                 self.disk[stream]?[seq] = nil
                 continue
             }
             bytes += record.payload.count
-            if bytes > maximumBytes, !records.isEmpty { break }
+            if bytes > query.maximumBytes, !records.isEmpty { break }
             records.append(record)
         }
-        self.perform(self.machine.loaded(SpoolRecords(records), missing: missing, now: self.now))
+        self.perform(self.machine.loaded(SpoolRecords(records), missing: missing, by: query.number, now: self.now))
     }
 }

@@ -50,6 +50,49 @@ struct SpoolStateMachineTests {
         #expect(bench.machine.queued == 5)
     }
 
+    /// What is read ahead would go by itself if it came after the answer.
+    @Test func nothingIsReadAheadWhereTheUserSaysWhen() throws {
+        var bench = SpoolBench(try self.configuration(window: nil))
+        bench.append(1...50)
+        bench.open()
+        for count in 1...3 {
+            bench.perform(bench.machine.sendNow(now: bench.now))
+            bench.answer()
+            #expect(bench.asked.count == count && bench.sent.count == count)
+        }
+        bench.perform(bench.machine.flush(now: bench.now))
+        for _ in 0..<5 { bench.answer() }
+        #expect(bench.sent.count == 5 && bench.asked == [10, 10, 10, 10, 10], "all of it may go")
+    }
+
+    @Test func whatWasReadWhenSendingWasDeferredWaitsUntilItIsAskedFor() throws {
+        var bench = SpoolBench(try self.configuration())
+        bench.open()
+        for seq in UInt64(1)...20 { bench.disk[bench.current, default: [:]][seq] = SpoolBench.record(seq) }
+        #expect(bench.machine.appended(SeqSet([1...20]), now: bench.now).count == 1, "it is asked for")
+        bench.machine.held()
+        let records = SpoolRecords((1...10).map { SpoolBench.record($0) })
+        bench.perform(bench.machine.loaded(records, missing: SeqSet(), now: bench.now))
+        #expect(bench.sent == [])
+        bench.perform(bench.machine.sendNow(now: bench.now))
+        bench.answer()
+        #expect(bench.sent == [Array(1...10)])
+    }
+
+    @Test func aBatchThatIsAskedForWhileItIsReadIsOne() throws {
+        var bench = SpoolBench(try self.configuration())
+        bench.open()
+        bench.append(1...3)
+        #expect(bench.machine.sendNow(now: bench.now).count == 1, "it is read")
+        #expect(bench.machine.sendNow(now: bench.now) == [])
+        bench.machine.held()
+        let records = SpoolRecords((1...3).map { SpoolBench.record($0) })
+        bench.perform(bench.machine.loaded(records, missing: SeqSet(), now: bench.now))
+        bench.append(4...6)
+        bench.answer()
+        #expect(bench.sent == [[1, 2, 3]])
+    }
+
     @Test func oneBatchIsReadAheadWhereManyShareTheMemory() throws {
         var bench = SpoolBench(try self.configuration())
         bench.append(1...50)
@@ -108,6 +151,28 @@ struct SpoolStateMachineTests {
         try bench.acknowledge("keeper", 3)  // believed: 6 to 10 go again
         bench.answer()
         #expect(bench.sent.last == Array(6...10) + Array(21...25))
+    }
+
+    /// A trackable was removed and added again while its log was read.
+    @Test func theAnswerToAnEarlierLifesQueryChangesNothing() throws {
+        let now = MonotonicTime(.zero)
+        func machine(_ name: String, seed: UInt64) throws -> (machine: SpoolStateMachine, query: RecordQuery) {
+            let held = StoredStream(id: try #require(StreamID(name)), stored: SeqSet([1...3]), last: 3)
+            var machine = SpoolStateMachine(
+                configuration: .init(), streams: [held], current: try #require(StreamID("current")), seed: seed,
+                now: now)
+            guard case .read(let query)? = machine.opened(now: now).first else { throw CancellationError() }
+            return (machine, query)
+        }
+        let earlier = try machine("old", seed: 1).query
+        var (machine, query) = try machine("other", seed: 2)
+        #expect(machine.loaded([], missing: earlier.seqs, by: earlier.number, now: now) == [])
+        #expect(machine.readFailed(earlier.number, now: now) == [])
+        #expect(machine.queued == 3)
+        let records = SpoolRecords((1...3).map { SpoolBench.record($0) })
+        guard case .publish(let batch)? = machine.loaded(records, missing: SeqSet(), by: query.number, now: now).first
+        else { return #expect(Bool(false), "the answer to its own query is taken") }
+        #expect(batch.stream == query.stream && batch.records.count == 3)
     }
 
     @Test func lessThanABatchGoesWhenTheWindowHasPassed() throws {
@@ -291,6 +356,73 @@ struct SpoolStateMachineTests {
         #expect(bench.removed[bench.current] == [1, 2, 4])
     }
 
+    /// A program that ends in between finds the record in its log, and recorders have not heard that it is gone.
+    @Test func aRecordIsDeclaredGoneOnlyOnceItIsSetAside() throws {
+        var bench = SpoolBench(try self.configuration(size: 1, recorders: ["a"]))
+        bench.slowQuarantines = []
+        bench.open()
+        bench.append(1...2)
+        bench.refuse(.payloadTooLarge)
+        try bench.acknowledge("a", 0)
+        bench.wait(.seconds(60))
+        #expect(bench.sent == [[1]], "nothing goes that would declare it gone")
+        #expect(bench.machine.contents.last?.stored == SeqSet([1...2]))
+        #expect(!bench.machine.isQuiet && !bench.machine.isDrained)
+        bench.slowQuarantines = nil
+        bench.quarantine(1, of: bench.current)
+        #expect(bench.sent == [[1], [2]])
+        #expect(bench.batches.last?.oldest == 2)
+        #expect(bench.machine.quarantined == 1)
+    }
+
+    @Test func aRecordThatCannotBeSetAsideIsTriedAgainAndKept() throws {
+        var bench = SpoolBench(try self.configuration(size: 1))
+        bench.failingQuarantines = 2
+        bench.open()
+        bench.append(1...2)
+        bench.refuse(.payloadTooLarge)
+        #expect(bench.sent == [[1]] && bench.quarantined.isEmpty)
+        bench.wait(.seconds(10))
+        #expect(bench.quarantined == [1])
+        #expect(bench.sent == [[1], [2]], "and is not sent again meanwhile")
+    }
+
+    @Test func aRecordThatWasForgottenBeforeItWasSetAsideHoldsNothingUp() throws {
+        var bench = SpoolBench(try self.configuration(size: 1))
+        bench.slowQuarantines = []
+        bench.open()
+        bench.append(1...2)
+        bench.refuse(.payloadTooLarge)
+        bench.perform(bench.machine.cleared(SeqSet([1...1]), of: bench.current, now: bench.now))
+        bench.failingQuarantines = 1
+        bench.quarantine(1, of: bench.current)
+        #expect(bench.sent == [[1], [2]])
+    }
+
+    @Test func aRecordThatWasForgottenWhileItsSettingAsideWaitsIsNotSetAside() throws {
+        var bench = SpoolBench(try self.configuration(size: 1))
+        bench.failingQuarantines = 1
+        bench.open()
+        bench.append(1...2)
+        bench.refuse(.payloadTooLarge)
+        bench.perform(bench.machine.cleared(SeqSet([1...1]), of: bench.current, now: bench.now))
+        bench.wait(.seconds(10))
+        #expect(bench.machine.quarantined == 0 && bench.sent == [[1], [2]])
+    }
+
+    @Test func theLastRecordOfAStreamThatHasEndedIsDeclaredGoneAsWell() throws {
+        let old = try #require(StreamID("old"))
+        var bench = SpoolBench(
+            try self.configuration(size: 1), old: [StoredStream(id: old, stored: SeqSet([1...2]), last: 2)])
+        bench.open()
+        bench.answer()
+        bench.refuse(.payloadTooLarge)
+        let batch = try #require(bench.batches.last)
+        #expect(batch.stream == old && batch.records.isEmpty && batch.oldest == 3 && batch.end == 2)
+        bench.answer()
+        #expect(bench.forgotten == [old])
+    }
+
     @Test func whatABrokerInTroubleSaysOfEverythingIsSaidOfNoRecord() throws {
         var bench = SpoolBench(try self.configuration())
         bench.append(1...4)
@@ -417,6 +549,76 @@ struct SpoolStateMachineTests {
         try bench.acknowledge("a", 11)
         try bench.acknowledge("a", 5, of: StreamID("unknown")!)
         #expect(bench.removed.isEmpty)
+    }
+
+    /// A log that was closed at number 10, put back by a snapshot after its recorder had 20, and 11 to 13 recorded since.
+    private func putBack() throws -> SpoolBench {
+        let current = try #require(StreamID("current"))
+        var bench = SpoolBench(
+            try self.configuration(recorders: ["a"]),
+            old: [StoredStream(id: current, stored: SeqSet([8...10]), last: 10)])
+        bench.append(11...13)
+        return bench
+    }
+
+    @Test(arguments: [UInt64(12), 20]) func aLogThatWasPutBackToAnEarlierStateBeginsAStream(through: UInt64) throws {
+        var bench = try self.putBack()
+        let old = bench.current
+        try bench.acknowledge("a", through)
+        #expect(bench.begun.count == 1 && bench.removed[old] == Set(8...10), "those were sent before")
+        bench.open()
+        bench.answer()
+        bench.wait(.seconds(20))
+        let batch = try #require(bench.batches.last)
+        #expect(batch.stream == bench.begun.first)
+        #expect(batch.records.map { String(decoding: $0.payload, as: UTF8.self) } == ["11", "12", "13"])
+        #expect(batch.records.map(\.seq) == [1, 2, 3])
+        bench.answer()
+        try bench.acknowledge("a", through, of: old)
+        try bench.acknowledge("a", 3)
+        #expect(bench.begun.count == 1 && bench.machine.isDrained)
+        #expect(bench.forgotten == [old])
+    }
+
+    @Test func whatIsOnItsWayToTheDiskUnderANumberUsedTwiceIsRecordedAnew() throws {
+        var bench = try self.putBack()
+        let old = bench.current
+        try bench.acknowledge("a", 20)
+        bench.disk[old, default: [:]][14] = SpoolBench.record(14)
+        bench.perform(bench.machine.appended(SeqSet([14...14]), of: old, now: bench.now))
+        #expect(bench.disk[old]?.isEmpty == true)
+        #expect(bench.disk[bench.current]?[4]?.payload == SpoolBench.record(14).payload)
+    }
+
+    /// What it acknowledges was never sent by anybody.
+    @Test func aRecorderThatLiesBeginsNoStreamAfterAnother() throws {
+        var bench = try self.putBack()
+        bench.open()
+        bench.answer()
+        try bench.acknowledge("a", 13)
+        #expect(bench.begun.isEmpty, "that was sent")
+        for seq in UInt64(1000)...1010 { try bench.acknowledge("a", seq) }
+        try bench.acknowledge("b", 2000)
+        #expect(bench.begun.count == 1)
+    }
+
+    /// An answer to a command is told before it is written, and the recorder may be the faster one.
+    @Test func anAcknowledgementOfWhatIsNotWrittenYetBeginsNoStream() throws {
+        var bench = try self.putBack()
+        bench.open()
+        let acknowledgement = Acknowledgement(streams: [bench.current: 14])
+        bench.perform(
+            bench.machine.acknowledged(by: try ClientID("a"), acknowledgement, given: 14, now: bench.now))
+        #expect(bench.begun.isEmpty && bench.removed.isEmpty)
+    }
+
+    /// As where a power cut took the last records of a stream that were sent.
+    @Test func aStreamThatHasEndedIsSafeWithAnAcknowledgementAboveItsLast() throws {
+        let old = try #require(StreamID("old"))
+        var bench = SpoolBench(
+            try self.configuration(recorders: ["a"]), old: [StoredStream(id: old, stored: SeqSet([7...7]), last: 7)])
+        try bench.acknowledge("a", 9, of: old)
+        #expect(bench.removed[old] == [7])
     }
 
     @Test func anAcknowledgementThatIsLowerThanBeforeIsBelieved() throws {

@@ -1,0 +1,59 @@
+import GRDB
+import TrackingCore
+import TrackingSQLite
+
+/// Reading what the index does not lead to.
+extension SpoolFile {
+    /// Reads until a limit is reached. What the index misses is looked for in the table, all of it; only what is not whole
+    /// there either is lost, and let go.
+    func readOrLetGo(
+        _ id: StreamID, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int, _ db: Database
+    ) throws -> SpoolReading {
+        let reading = try self.read(id, seqs, maximumCount: maximumCount, maximumBytes: maximumBytes, db)
+        guard let stream = self.book[id], !reading.missing.intersection(stream.stored).isEmpty else { return reading }
+        self.noteDamage()
+        let found = try self.scan(stream, seqs, maximumCount: maximumCount, maximumBytes: maximumBytes, db)
+        let lost = found.missing.intersection(stream.stored)
+        if !lost.isEmpty { try self.transaction(isDurable: false) { try self.letGo(lost, of: stream, $0) } }
+        return found
+    }
+
+    /// What is lost goes, and what it was known by: it may come once more.
+    private func letGo(_ lost: SeqSet, of stream: SpoolBook.Stream, _ db: Database) throws {
+        try self.forgetMarks(of: lost, in: stream, db)
+        try self.remove(lost, of: stream.id, db)
+    }
+
+    /// Reads without the index: one pass over the table.
+    private func scan(
+        _ stream: SpoolBook.Stream, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int, _ db: Database
+    ) throws -> SpoolReading {
+        var reader = RecordReader(stream, maximumCount: maximumCount, maximumBytes: maximumBytes)
+        let row = try DirectStatement(
+            "SELECT seq, time, kind, trip, payload, checksum FROM record WHERE place = ?", in: db)
+        defer { row.reset() }
+        for place in try self.places(of: seqs, in: stream, db) where reader.excess == nil {
+            row.reset()
+            row.bind(place, 1)
+            if try row.step() { reader.take(row) }
+        }
+        return reader.reading(of: reader.excess.map { seqs.through($0 - 1) } ?? seqs)
+    }
+
+    /// Where rows say that they are these records, in order of their numbers.
+    private func places(of seqs: SeqSet, in stream: SpoolBook.Stream, _ db: Database) throws -> [Int64] {
+        let held = seqs.intersection(stream.stored)
+        let rows = try DirectStatement(
+            "SELECT place, seq FROM record NOT INDEXED WHERE +stream = ? AND +seq BETWEEN ? AND ?", in: db)
+        defer { rows.reset() }
+        rows.bind(stream.number, 1)
+        rows.bind(Int64(clamping: held.first ?? 0), 2)
+        rows.bind(Int64(clamping: held.last ?? 0), 3)
+        var places: [(seq: UInt64, place: Int64)] = []
+        while try rows.step() {
+            let seq = UInt64(clamping: rows.integer(1))
+            if held.contains(seq) { places.append((seq, rows.integer(0))) }
+        }
+        return places.sorted { $0.seq < $1.seq }.map(\.place)
+    }
+}

@@ -1,0 +1,133 @@
+import Glibc
+import TrackingCore
+
+/// Takes what was deleted out of the server's files: out of the tables, and out of what the planner notes of their values.
+struct PostgresRewriting {
+    private let connection: PostgresConnection
+
+    /// So long all else waits behind it where somebody reads, once, in milliseconds.
+    private static let patience = 3000
+    /// So long it waits for each table after that.
+    private static let impatience = 100
+
+    /// Tables, each with a row that it never has: columns, values, and what finds it again.
+    private static let tables = [
+        (
+            name: "run", columns: "trackable, first, last, south, west, north, east, count",
+            row: "0, 0, 0, 0, 0, 1, 1, 0"
+        ),
+        (name: "event", columns: "trackable, time, stream, seq, id, kind, json", row: "0, 0, 0, 0, '', '', ''"),
+        (
+            name: "trip", columns: "trackable, id, mode, state, start, distance, duration, stream, seq, json",
+            row: "0, '', '', '', 0, 0, 0, 0, 0, ''"
+        ),
+        (name: "state", columns: "trackable, name, received", row: "0, '', 0"),
+        (name: "quarantine", columns: "trackable, received, topic, reason, payload", row: "'', 0, '', '', ''"),
+        (name: "coverage", columns: "stream, first, last, mark", row: "0, 0, 0, 0"),
+        (name: "trackable", columns: "", row: ""),
+    ]
+
+    init(_ connection: PostgresConnection) { self.connection = connection }
+
+    /// Does it.
+    ///
+    /// - Returns: What could not be done, and what to do about that.
+    func run() -> [String] {
+        var remains: [String] = []
+        do throws(TrackingError) {
+            try self.connection.runAll("SET lock_timeout = \(Self.patience)")
+            let partitions = try self.partitions()
+            let transaction = try self.forgetValues(partitions)
+            guard try self.isBehindAll(transaction) else {
+                throw TrackingError(.storeFailed, "transactions that began before are under way, a backup perhaps")
+            }
+            var kept: [String] = []
+            var reason: TrackingError?
+            for table in Self.tables.map(\.name) + partitions.map(\.name) + ["pg_statistic"] {
+                do throws(TrackingError) {
+                    if try !self.isWrittenAnew(table) { kept.append(table) }
+                } catch {
+                    kept.append(table)
+                    reason = reason ?? error
+                    // Who waits behind it is not to wait for each table anew.
+                    try self.connection.runAll("SET lock_timeout = \(Self.impatience)")
+                }
+            }
+            if !kept.isEmpty {
+                let cause = reason?.message ?? "only their owner may"
+                remains.append(
+                    "the files of \(kept.joined(separator: ", ")) could not be written anew (\(cause)): "
+                        + "erase again, as their owner, when nobody reads them, no backup either")
+            }
+        } catch {
+            remains.append(
+                "the tables' files (\(error.message)): erase again when no transaction is under way that began before")
+        }
+        if self.connection.isInTransaction { try? self.connection.runAll("ROLLBACK") }
+        try? self.connection.runAll("SET lock_timeout = DEFAULT")
+        return remains
+    }
+
+    /// The partitions of `point`, each with the first time that it takes.
+    private func partitions() throws(TrackingError) -> [(name: String, from: Double)] {
+        let rows = try self.connection.run(
+            """
+            SELECT c.oid::regclass::text, coalesce(substring(pg_get_expr(c.relpartbound, c.oid) \
+            FROM 'FROM \\(''([^'']*)''\\)')::float8, 0) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid \
+            WHERE i.inhparent = 'point'::regclass ORDER BY c.relname
+            """)
+        return (0..<rows.count).map { (rows.text($0, 0), rows.number($0, 1)) }
+    }
+
+    /// Has the server look at its tables anew: what the planner notes has some of their values. Of a table without a row it
+    /// keeps what it noted before, so each has one meanwhile, which nobody else sees.
+    ///
+    /// - Returns: The number of the transaction that did it.
+    private func forgetValues(_ partitions: [(name: String, from: Double)]) throws(TrackingError) -> String {
+        let columns = "trackable, time, stream, seq, clock_fault, latitude, longitude"
+        let tables =
+            Self.tables + partitions.map { (name: $0.name, columns: columns, row: "0, \($0.from), 0, 0, 0, 0, 0") }
+        try self.connection.runAll("BEGIN")
+        var clearing: [String] = []
+        for table in tables where !table.columns.isEmpty {
+            let isEmpty = try self.connection.run("SELECT 1::bigint FROM \(table.name) LIMIT 1").count == 0
+            guard isEmpty else { continue }
+            try self.connection.runAll("INSERT INTO \(table.name) (\(table.columns)) VALUES (\(table.row))")
+            let key = table.columns.prefix { $0 != "," }
+            clearing.append("DELETE FROM \(table.name) WHERE \(key) = \(table.row.prefix { $0 != "," })")
+        }
+        try self.connection.runAll("ANALYZE point, \(Self.tables.map(\.name).joined(separator: ", "))")
+        for statement in clearing { try self.connection.runAll(statement) }
+        let transaction = try self.connection.run("SELECT pg_current_xact_id()::text").text(0, 0)
+        try self.connection.runAll("COMMIT")
+        return transaction
+    }
+
+    /// Waits until nobody can see what was there before a transaction: as long as somebody can, a table that is written anew
+    /// has all of that again.
+    ///
+    /// - Returns: Whether that is so.
+    private func isBehindAll(_ transaction: String) throws(TrackingError) -> Bool {
+        // One in another database counts as far as it writes.
+        let isBehind = """
+            SELECT 1::bigint WHERE pg_snapshot_xmin(pg_current_snapshot()) > '\(transaction)'::xid8 AND NOT EXISTS \
+            (SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() \
+            AND age(backend_xmin) >= age('\(transaction)'::xid8::xid))
+            """
+        for _ in 0..<(Self.patience / 50) {
+            if try self.connection.run(isBehind).count > 0 { return true }
+            usleep(50_000)
+        }
+        return false
+    }
+
+    /// Writes a table anew.
+    ///
+    /// - Returns: Whether the server did so: it passes over one of somebody else, with a warning.
+    private func isWrittenAnew(_ table: String) throws(TrackingError) -> Bool {
+        let file = "SELECT pg_relation_filenode('\(table)')::bigint"
+        let before = try self.connection.run(file).integer(0, 0)
+        try self.connection.runAll("VACUUM FULL \(table)")
+        return try self.connection.run(file).integer(0, 0) != before
+    }
+}
