@@ -84,6 +84,8 @@ import TrackingSubscriber
         let runningNext = Task { try await next.run() }
         heardMore.yield(self.update(0, 1_700_000_008))
         heardMore.yield(self.update(500, 1_700_000_009))
+        // What waits of a run before is told once the broker was heard.
+        heardMore.yield(.positionsKept([self.van]))
         // What was told as the first one ended may be told once more, as it was: it has its name.
         var left = try #require(await news.next())
         if left == entered { left = try #require(await news.next()) }
