@@ -135,7 +135,9 @@ import TrackingTesting
         try await stage.store(events: [event], of: "van")
         let token = try await stage.gateway.token()
         try await stage.test { client async throws in
-            for (query, pieces) in [("", 2), ("&bbox=-9,51,-8,53", 2), ("&bbox=-9,51,-8,52.00085", 1)] {
+            for (query, pieces) in [
+                ("", 2), ("&bbox=-9,51,-8,53", 2), ("&bbox=-9,51,-8,52.00085", 1), ("&max-points=6", 2),
+            ] {
                 let answer = try await client.execute(
                     uri: "/api/v1/trackables/van/history?format=gpx\(query)", method: .get, headers: .bearer(token))
                 #expect(answer.text.components(separatedBy: "<trkseg>").count == pieces + 1, "\(query)")
@@ -215,6 +217,25 @@ import TrackingTesting
             let trips = try #require(answer.json?["trips"]?.list)
             #expect(trips.count == 1 && trips[0]["kind"] == .text("trip") && trips[0]["recorded"] == .flag(false))
             #expect(trips[0]["duration"]?.number == 599)
+        }
+    }
+
+    /// What was asked for begins in the middle of a trip, behind its fastest part.
+    @Test func aRecordedTripIsToldWhole() async throws {
+        let stage = try await RecordedGateway([:])
+        var points = (UInt64(1)...600).map(RecordedGateway.point)
+        for place in points.indices { points[place].speed = place == 60 ? 40 : 5 }
+        var trip = Trip(
+            id: "t", mode: "car", start: points[0].time, stream: try #require(StreamID("one")), seq: 1000)
+        (trip.state, trip.end, trip.duration) = (.ended, points[599].time, 599)
+        try await stage.store(points, trip: trip, of: "van")
+        let token = try await stage.gateway.token()
+        let middle = ISO8601.text(RecordedGateway.start.advanced(by: .seconds(300)))
+        try await stage.test { client in
+            let answer = try await client.execute(
+                uri: "/api/v1/trackables/van/trips?from=\(middle)", method: .get, headers: .bearer(token))
+            let told = try #require(answer.json?["trips"]?.list?.first { $0["recorded"] == .flag(true) })
+            #expect(told["topSpeed"]?.number == 40, "\(answer.text)")
         }
     }
 

@@ -38,6 +38,15 @@ final class RecordedGateway: Sendable {
         _ = try await self.history.store(batch)
     }
 
+    func store(_ points: [Location], trip: Trip, of name: String) async throws {
+        var recording = Recording(of: try TrackableID(name), at: UnixTime(Self.start.seconds + 100_000))
+        recording.points = points
+        recording.trips = [RecordedDocument(trip, json: MessageCodec.encode(trip))]
+        var batch = RecordingBatch()
+        batch.recordings = [recording]
+        _ = try await self.history.store(batch)
+    }
+
     func store(events: [TrackingEvent], of name: String) async throws {
         var recording = Recording(of: try TrackableID(name), at: UnixTime(Self.start.seconds + 100_000))
         recording.events = events.map { RecordedDocument($0, json: MessageCodec.encode($0)) }

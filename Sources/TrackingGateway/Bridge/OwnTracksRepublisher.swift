@@ -71,6 +71,8 @@ package struct OwnTracksRepublisher: Sendable {
         case .connected(let connection, _):
             self.connection = connection
             self.kept = []
+            // The broker may have lost what it kept: each is made known again with its next position.
+            for id in self.trackables.keys { self.trackables[id]?.isAnnounced = false }
             return [.send([.subscribe(self.filters, 0)] + self.outgoing.connected())]
         case .disconnected:
             self.kept = nil

@@ -85,12 +85,18 @@ struct HistoryPieces: Sendable {
         case begin, points, done
     }
 
+    /// Some of the points that are kept, and whether the track is interrupted before them.
+    private struct KeptPart: Sendable {
+        var isInterrupted: Bool
+        var points: ArraySlice<Location>
+    }
+
     private var pages: PointPages
     private var writer: HistoryWriter
     private var continuity: TrackContinuity
     private let maximumPoints: Int?
     /// Where points are left out: those that are kept and not written yet.
-    private var kept: ArraySlice<Location>?
+    private var kept: ArraySlice<KeptPart>?
     private var stage = Stage.begin
 
     /// - Parameter coverage: What is known of the streams' numbers.
@@ -128,20 +134,31 @@ struct HistoryPieces: Sendable {
     }
 
     private mutating func nextKept() async throws -> ByteBuffer? {
-        var rest = if let kept = self.kept { kept } else { try await self.simplified() }
-        let chunk = rest.prefix(PointPages.size)
-        rest = rest.dropFirst(chunk.count)
-        self.kept = rest
-        return chunk.isEmpty ? nil : ByteBuffer(bytes: chunk.flatMap { self.writer.append($0) })
+        if self.kept == nil { self.kept = try await self.simplified()[...] }
+        guard let part = self.kept?.popFirst() else { return nil }
+        var buffer = ByteBuffer()
+        if part.isInterrupted { buffer.writeBytes(self.writer.interrupt()) }
+        for point in part.points { buffer.writeBytes(self.writer.append(point)) }
+        return buffer
     }
 
-    private mutating func simplified() async throws -> ArraySlice<Location> {
+    private mutating func simplified() async throws -> [KeptPart] {
         var simplifier = try HistorySimplifier(maximumPoints: self.maximumPoints ?? 2)
         while let page = try await self.pages.read() {
-            for point in page { simplifier.append(point.location) }
+            for point in page.map(\.location) {
+                let step = self.continuity.step(to: point)
+                if try await self.pages.isInterrupted(step, before: point) { simplifier.interrupt() }
+                simplifier.append(point)
+            }
             // Nothing is written meanwhile: it does not go on for someone who is gone.
             try Task.checkCancellation()
         }
-        return simplifier.points[...]
+        return simplifier.pieces.enumerated().flatMap { index, piece in
+            stride(from: 0, to: piece.count, by: PointPages.size).map { start in
+                KeptPart(
+                    isInterrupted: index > 0 && start == 0,
+                    points: piece[start..<min(piece.count, start + PointPages.size)])
+            }
+        }
     }
 }

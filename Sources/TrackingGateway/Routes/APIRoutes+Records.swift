@@ -14,12 +14,12 @@ extension APIRoutes {
         let times = try self.query(request).times()
         let history = try self.requireHistory()
         let recorded = try await history.allTrips(of: id, during: times)
-        let query = PointQuery(id, during: times)
+        let listing = try TripListing(recorded: recorded, from: times.from, to: times.to)
+        let query = PointQuery(id, during: TimeSpan(from: listing.from, to: listing.to))
         let first = try await history.points(query, after: nil, limit: PointPages.size)
         if recorded.isEmpty, first.points.isEmpty, try await history.verify(id) == nil {
             throw Problem(.notFound, "Nothing is recorded of this trackable.")
         }
-        let listing = try TripListing(recorded: recorded)
         return Response(
             status: .ok, headers: [.contentType: "application/json"],
             body: ResponseBody { writer in
