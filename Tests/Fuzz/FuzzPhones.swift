@@ -31,7 +31,7 @@ private func checkBatch(_ decode: () throws(TrackingError) -> PhoneBatch) {
     precondition(batch == (try? decode()), "the same request is not the same batch")
     precondition(batch.refused.allSatisfy { $0.bytes.count <= RefusedPiece.maximumBytes && !$0.reason.isEmpty })
     for record in batch.records {
-        switch record.named(RecordName(stream: RecordDraft.unnamed, seq: 1)) {
+        switch record.content.named(RecordName(stream: RecordDraft.unnamed, seq: 1)) {
         case .point(let location):
             precondition((try? LocationCodec.decodeFeature(LocationCodec.encodeFeature(location))) == location)
         case .event(let event):
