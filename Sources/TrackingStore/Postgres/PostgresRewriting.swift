@@ -116,7 +116,7 @@ struct PostgresRewriting {
             """
         for _ in 0..<(Self.patience / 50) {
             if try self.connection.run(isBehind).count > 0 { return true }
-            usleep(50_000)
+            usleep(50_000)  // on the connection's own thread; the server tells nobody when a transaction ends
         }
         return false
     }
