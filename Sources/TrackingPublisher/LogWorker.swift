@@ -16,10 +16,10 @@ struct LogWorker: Sendable {
         case question(@Sendable (any SpoolStorage) async -> TrackingError?)
     }
 
-    private let storage: any SpoolStorage
-    private let logger: Logger
+    let storage: any SpoolStorage
+    let logger: Logger
     private let queue: Queue
-    private let clock: @Sendable () -> UnixTime
+    let clock: @Sendable () -> UnixTime
     private let isClockSynchronized: @Sendable () -> Bool
     private let outage: LogOutage
 
@@ -254,67 +254,6 @@ struct LogWorker: Sendable {
         }
     }
 
-    private func quarantine(
-        _ name: RecordName, of id: TrackableID, _ reason: TrackingError, _ post: Post
-    ) async -> TrackingError? {
-        do throws(TrackingError) {
-            try await self.storage.quarantine(name.seq, of: name.stream, reason: reason.message)
-            self.logger.warning(
-                "record set aside",
-                metadata: ["trackable": "\(id)", "record": "\(name)", "reason": "\(reason)"])
-            post(id, .setAside(name.stream, name.seq))
-            return nil
-        } catch {
-            post(id, .setAsideFailed(name.stream, name.seq))
-            return error
-        }
-    }
-
-    /// Records are written under new names first, and removed under their old ones then. What cannot be read as what it is stays.
-    private func renumber(
-        _ seqs: SeqSet, of stream: StreamID, from first: RecordName, _ id: TrackableID, _ post: Post
-    ) async -> TrackingError? {
-        var (left, next) = (seqs, first)
-        let numbers = first.seq...(first.seq + UInt64(seqs.count) - 1)
-        let error = await self.attempt { () async throws(TrackingError) in
-            while !left.isEmpty {
-                let reading = try await self.storage.read(
-                    stream, left, maximumCount: Self.renumberedAtOnce, maximumBytes: 1 << 20)
-                var (entries, old) = ([SpoolEntry](), SeqSet())
-                for record in reading.records {
-                    guard let renamed = record.renamed(next) else { continue }
-                    entries.append(SpoolEntry(renamed, of: id, in: next.stream))
-                    old.insert(record.seq)
-                    next.seq += 1
-                }
-                try await self.storage.append(entries, state: [:], now: self.clock())
-                for (place, seqs) in Self.places(entries[...]) { post(id, .appended(place.stream, seqs)) }
-                try await self.storage.remove(old, of: stream)
-                left.subtract(reading.missing)
-                left.subtract(reading.records.seqs)
-            }
-        }
-        if next.seq <= numbers.upperBound {
-            let reason = error ?? TrackingError(.spoolFailed, "records could not be read")
-            post(id, .appendFailed(next.stream, SeqSet([next.seq...numbers.upperBound]), reason))
-        }
-        return error
-    }
-
-    private func putBack(
-        _ records: [PutBackRecord], in stream: StreamID, of id: TrackableID, _ request: UInt64, _ post: Post
-    ) async -> TrackingError? {
-        let seqs = SeqSet(records.map { $0.record.seq...$0.record.seq })
-        do throws(TrackingError) {
-            try await self.storage.putBack(records, of: id, in: stream)
-            post(id, .putBack(stream, seqs, request: request))
-            return nil
-        } catch {
-            post(id, .putBackFailed(stream, seqs, error, request: request))
-            return error
-        }
-    }
-
     private func trim(_ course: inout Course, _ post: Post) async {
         var limits = self.queue.limits
         if limits.maximumAge != nil, !self.mayLetGoForAge { limits.maximumAge = nil }
@@ -378,7 +317,7 @@ struct LogWorker: Sendable {
         return ranges.joined(separator: " ")
     }
 
-    private func attempt(_ body: () async throws(TrackingError) -> Void) async -> TrackingError? {
+    func attempt(_ body: () async throws(TrackingError) -> Void) async -> TrackingError? {
         do throws(TrackingError) {
             try await body()
             return nil
@@ -387,12 +326,12 @@ struct LogWorker: Sendable {
         }
     }
 
-    private struct Place: Hashable {
+    struct Place: Hashable {
         let trackable: TrackableID
         let stream: StreamID
     }
 
-    private static func places(_ entries: ArraySlice<SpoolEntry>) -> [Place: SeqSet] {
+    static func places(_ entries: ArraySlice<SpoolEntry>) -> [Place: SeqSet] {
         var places: [Place: SeqSet] = [:]
         for entry in entries {
             places[Place(trackable: entry.trackable, stream: entry.stream), default: SeqSet()].insert(entry.record.seq)
@@ -425,7 +364,7 @@ struct LogWorker: Sendable {
     }
 
     /// How many records are recorded anew in one transaction.
-    private static let renumberedAtOnce = 1000
+    static let renumberedAtOnce = 1000
     /// The most records in one transaction.
     private static let maximumAppend = 10_000
 

@@ -1,0 +1,66 @@
+import Logging
+import TrackingCore
+
+/// Records that leave their numbers: set aside, put back, or recorded anew.
+extension LogWorker {
+    func quarantine(
+        _ name: RecordName, of id: TrackableID, _ reason: TrackingError, _ post: Post
+    ) async -> TrackingError? {
+        do throws(TrackingError) {
+            try await self.storage.quarantine(name.seq, of: name.stream, reason: reason.message)
+            self.logger.warning(
+                "record set aside",
+                metadata: ["trackable": "\(id)", "record": "\(name)", "reason": "\(reason)"])
+            post(id, .setAside(name.stream, name.seq))
+            return nil
+        } catch {
+            post(id, .setAsideFailed(name.stream, name.seq))
+            return error
+        }
+    }
+
+    /// Records are written under new names first, and removed under their old ones then. What cannot be read as what it is stays.
+    func renumber(
+        _ seqs: SeqSet, of stream: StreamID, from first: RecordName, _ id: TrackableID, _ post: Post
+    ) async -> TrackingError? {
+        var (left, next) = (seqs, first)
+        let numbers = first.seq...(first.seq + UInt64(seqs.count) - 1)
+        let error = await self.attempt { () async throws(TrackingError) in
+            while !left.isEmpty {
+                let reading = try await self.storage.read(
+                    stream, left, maximumCount: Self.renumberedAtOnce, maximumBytes: 1 << 20)
+                var (entries, old) = ([SpoolEntry](), SeqSet())
+                for record in reading.records {
+                    guard let renamed = record.renamed(next) else { continue }
+                    entries.append(SpoolEntry(renamed, of: id, in: next.stream))
+                    old.insert(record.seq)
+                    next.seq += 1
+                }
+                try await self.storage.append(entries, state: [:], now: self.clock())
+                for (place, seqs) in Self.places(entries[...]) { post(id, .appended(place.stream, seqs)) }
+                try await self.storage.remove(old, of: stream)
+                left.subtract(reading.missing)
+                left.subtract(reading.records.seqs)
+            }
+        }
+        if next.seq <= numbers.upperBound {
+            let reason = error ?? TrackingError(.spoolFailed, "records could not be read")
+            post(id, .appendFailed(next.stream, SeqSet([next.seq...numbers.upperBound]), reason))
+        }
+        return error
+    }
+
+    func putBack(
+        _ records: [PutBackRecord], in stream: StreamID, of id: TrackableID, _ request: UInt64, _ post: Post
+    ) async -> TrackingError? {
+        let seqs = SeqSet(records.map { $0.record.seq...$0.record.seq })
+        do throws(TrackingError) {
+            try await self.storage.putBack(records, of: id, in: stream)
+            post(id, .putBack(stream, seqs, request: request))
+            return nil
+        } catch {
+            post(id, .putBackFailed(stream, seqs, error, request: request))
+            return error
+        }
+    }
+}
