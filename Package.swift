@@ -9,6 +9,9 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+/// As a package has it that sets nothing.
+let plainSettings: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
@@ -134,7 +137,7 @@ let package = Package(
         .executableTarget(
             name: "doc-examples",
             dependencies: ["TrackingCore", "TrackingMQTT", "TrackingPublisher", "TrackingSubscriber"],
-            path: "Tests/DocExamples", swiftSettings: settings),
+            path: "Tests/DocExamples", swiftSettings: plainSettings),
         .executableTarget(
             name: "spool-writer", dependencies: ["TrackingCore", "TrackingSpool"], path: "Tests/SpoolWriter",
             swiftSettings: settings),
@@ -172,7 +175,9 @@ let package = Package(
             dependencies: ["TrackingCore", "TrackingSpool", "TrackingTesting", "TestSupport", "spool-writer", grdb],
             swiftSettings: settings),
         .testTarget(
-            name: "TrackingRecorderTests", dependencies: ["TrackingCore", "TrackingRecorder"], swiftSettings: settings),
+            name: "TrackingRecorderTests",
+            dependencies: ["TrackingCore", "TrackingRecorder", "TrackingStore", "TrackingTesting"],
+            swiftSettings: settings),
         .testTarget(
             name: "TrackingStoreTests", dependencies: ["TrackingCore", "TrackingStore", "TestSupport", grdb],
             swiftSettings: settings),
@@ -191,15 +196,15 @@ let package = Package(
             name: "ProgramTests",
             dependencies: [
                 "GodwitOptions", "TestSupport", "TrackingControl", "TrackingCore", "TrackingHistory", "TrackingMQTT",
-                "TrackingPublisher", "TrackingStore", "TrackingSubscriber", "godwit", "godwit-agent", argumentParser,
-                logging,
+                "TrackingPublisher", "TrackingRuntime", "TrackingStore", "TrackingSubscriber", "godwit", "godwit-agent",
+                argumentParser, logging,
             ],
             swiftSettings: settings),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
                 "TrackingCore", "TrackingControl", "TrackingGateway", "TrackingMQTT", "TrackingPublisher",
-                "TrackingSpool", "TrackingStore",
+                "TrackingRuntime", "TrackingSpool", "TrackingStore",
                 "TrackingSubscriber", "TrackingTesting", "TestSupport", "godwit", "godwit-agent", "doc-examples",
                 logging,
             ],

@@ -5,11 +5,12 @@ umask 077
 export LC_ALL=C
 
 program=$(basename "$0")
-name= levels= lines= all=no group= cert=no password_stdin=no
+name= levels= lines= all=no group= cert=no password_stdin=no like=
 dir=${GODWIT_BROKER_DIR:-$here}
 topic_root=${GODWIT_TOPIC_ROOT:-tracking}
 password=${GODWIT_PASSWORD:-}
 unset GODWIT_PASSWORD # so that no program started from here inherits it
+trap 'exit 1' HUP INT TERM # and with it what is to be done at the end
 
 # die CODE MESSAGE: 64 wrong usage, 66 a file cannot be read, 1 anything else.
 die() {
@@ -154,7 +155,8 @@ grant_elsewhere() {
     done
 }
 
-# Writes the credentials and the remembered grants, one run at a time, each file whole or not at all.
+# Writes the credentials and the remembered grants, one run at a time, each file whole or not at all. With `like` the user has
+# the password of that one.
 finish() {
     exec 9<"$dir"
     if command -v flock >/dev/null; then flock 9; fi
@@ -184,14 +186,18 @@ make_password() {
         [ -n "$password" ] || die 64 "the password on standard input is empty"
     fi
     [ -e "$dir/passwords" ] || new_file "$dir/passwords"
-    generated=no
+    generated=no hash=
     if [ -z "$password" ]; then
         if grep -q "^$name:" "$dir/passwords"; then
             echo "$program: $name keeps its password" >&2
             return
         fi
-        password=$(head -c 18 /dev/urandom | base64 | tr '+/' '-_')
-        generated=yes
+        # A password that was given before is not known here, but its hash is.
+        [ -z "$like" ] || hash=$(sed -n "s/^$like://p" "$dir/passwords")
+        if [ -z "$hash" ]; then
+            password=$(head -c 18 /dev/urandom | base64 | tr '+/' '-_')
+            generated=yes
+        fi
     fi
     case $password in
     *[[:cntrl:]]*) die 64 "a password has no control characters" ;;
@@ -201,9 +207,14 @@ make_password() {
     copy=$(mktemp "$dir/.passwords.XXXXXX")
     trap 'rm -f "$copy" "$copy.tmp"' EXIT
     cp -p "$dir/passwords" "$copy"
-    # Asked for twice, on standard input: an argument would be seen in the list of processes.
-    printf '%s\n%s\n' "$password" "$password" | mosquitto_passwd "$copy" "$name" >/dev/null ||
-        die 1 "mosquitto_passwd failed"
+    if [ -n "$hash" ]; then
+        awk -v line="$name:$hash" '{ print } END { print line }' "$dir/passwords" >"$copy"
+        echo "$program: $name has the password of $like" >&2
+    else
+        # Asked for twice, on standard input: an argument would be seen in the list of processes.
+        printf '%s\n%s\n' "$password" "$password" | mosquitto_passwd "$copy" "$name" >/dev/null ||
+            die 1 "mosquitto_passwd failed"
+    fi
     grep -q "^$name:\\\$" "$copy" || die 1 "mosquitto_passwd wrote no hash"
     keep_owner "$dir/passwords" "$copy"
     mv -f "$copy" "$dir/passwords"

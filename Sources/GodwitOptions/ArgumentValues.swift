@@ -34,4 +34,18 @@ extension Coordinate: ExpressibleByArgument {
     }
 }
 
+extension Set<ClientID> {
+    /// The recorders that `--acknowledge-by` names, several with commas between them.
+    ///
+    /// - Throws: `ValidationError` that says which rule is broken.
+    public init(acknowledgeBy texts: [String]) throws {
+        let names = texts.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
+        do throws(TrackingError) {
+            self = Set(try names.map { (name) throws(TrackingError) in try ClientID(String(name)) })
+        } catch {
+            throw ValidationError("--acknowledge-by: \(error.message)")
+        }
+    }
+}
+
 extension FilterRule: ExpressibleByArgument {}

@@ -7,7 +7,7 @@ extension Terminal {
     public static func confirm(_ question: String, isYes: Bool) throws {
         guard !isYes else { return }
         guard Self.isInput else { throw ValidationError("\(question) Nobody can be asked: give --yes") }
-        Output.writeAll("\(question) [y/N] ")
+        try Output.print("\(question) [y/N] ")
         guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
             Program.complain("nothing was changed")
             throw ExitCode(1)

@@ -75,6 +75,11 @@ public final class Output: Sendable {
     }
 
     /// Writes all of a text, and waits for as long as that takes.
+    ///
+    /// - Throws: ``Failure``.
+    public static func print(_ text: String) throws { try self.writeAll(text).get() }
+
+    /// Writes all of a text, and waits for as long as that takes.
     @discardableResult
     public static func writeAll(_ text: String) -> Result<Void, any Error> {
         let code = WholeWrite.write(text, to: STDOUT_FILENO)

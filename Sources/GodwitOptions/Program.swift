@@ -47,16 +47,11 @@ public enum Program {
     }
 
     /// Whatever of standard input, output and errors was closed is `/dev/null` from now on: the next file or connection that is
-    /// opened would be taken for it.
+    /// opened would be taken for it. Output that was closed takes nothing, so that whoever has something to tell fails.
     private static func openStandardDescriptors() {
-        // Each takes the lowest number that is free.
-        while case let descriptor = open("/dev/null", O_RDWR | O_CLOEXEC), descriptor >= 0 {
-            guard descriptor > STDERR_FILENO else {
-                _ = fcntl(descriptor, F_SETFD, 0)  // programs that are started have them too
-                continue
-            }
-            close(descriptor)
-            return
+        for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) < 0 {
+            // The lowest number that is free is this one; programs that are started have it too.
+            _ = open("/dev/null", descriptor == STDOUT_FILENO ? O_RDONLY : O_RDWR)
         }
     }
 

@@ -8,8 +8,11 @@ public protocol AgentControl: Sendable {
     /// How things stand.
     func status() async -> AgentStatus
 
-    /// Returns once what decides in the agent has answered, whatever its log does meanwhile: it is alive.
-    func respond() async
+    /// Returns once what decides in the agent has answered, whatever its log does meanwhile: it is alive. Before the log is open
+    /// nothing decides, and it returns at once.
+    ///
+    /// - Returns: What keeps it from deciding, to read; `nil` where nothing does.
+    func respond() async -> String?
 
     /// Switches on or off. Off samples nothing, sends nothing and withdraws the presence; the log is kept. It lasts over a
     /// restart.

@@ -17,6 +17,28 @@ extension AgentStatus {
         return members
     }
 
+    /// The most bytes of trackables in one line of the socket.
+    private static let pieceBytes = 65_536
+
+    /// ``members`` for lines of the socket: where it carries too much for one, the first of its trackables in pieces, and the
+    /// members with the last of them.
+    var membersInPieces: (pieces: [[JSONValue]], last: [String: JSONValue]) {
+        var pieces: [[JSONValue]] = [[]]
+        var bytes = 0
+        for trackable in self.trackables.map({ JSONValue.object($0.members) }) {
+            let size = trackable.json.count
+            if bytes + size > Self.pieceBytes {
+                pieces.append([])
+                bytes = 0
+            }
+            pieces[pieces.count - 1].append(trackable)
+            bytes += size
+        }
+        var last = self.members
+        last["trackables"] = pieces.popLast().map { .list($0) }
+        return (pieces, last)
+    }
+
     /// Reads a status.
     ///
     /// - Throws: `invalidPayload` that names the member.

@@ -30,6 +30,20 @@ extension AgentStatus {
         return text.text
     }
 
+    /// The most bytes of a piece: as JSON it fits into a line of the socket whatever is in it.
+    private static let pieceBytes = 16_384
+
+    /// ``metrics`` in pieces of whole lines.
+    var metricsInPieces: [String] {
+        var pieces: [String] = []
+        for line in self.metrics.split(separator: "\n") {
+            let isFull = (pieces.last?.utf8.count ?? Self.pieceBytes) + line.utf8.count >= Self.pieceBytes
+            if isFull { pieces.append("") }
+            pieces[pieces.count - 1] += line + "\n"
+        }
+        return pieces
+    }
+
     private func addFix(_ text: inout MetricsText) {
         text.gauge(
             "godwit_last_fix_timestamp_seconds", "Time of the last fix.", [([:], self.lastFix?.time.seconds)])

@@ -28,6 +28,30 @@ struct CommandArguments {
         do throws(TrackingError) { return try TrackableID(text) } catch { throw CommandFailure(error) }
     }
 
+    /// The trackable that is commanded, as ``trackableOrNone()``. Through the broker that is the one whose topic the command came
+    /// on: who may command one may not command the others of its device.
+    func commandedOrNone() throws(CommandFailure) -> TrackableID? {
+        let id = try self.trackableOrNone()
+        if case .topic(let own) = self.origin, let id, id != own { throw Self.notOwn("'\(id)'", own) }
+        return id
+    }
+
+    /// The trackable that is commanded.
+    func commanded() throws(CommandFailure) -> TrackableID {
+        guard let id = try self.commandedOrNone() else { throw Self.failure("trackable is missing") }
+        return id
+    }
+
+    /// Whether these may be given up for `next`: through the broker, none but the one whose topic the command came on.
+    func mayGiveUp(_ carried: [TrackableID], for next: TrackableID) throws(CommandFailure) {
+        guard case .topic(let own) = self.origin, carried.contains(where: { $0 != own && $0 != next }) else { return }
+        throw Self.notOwn("what else the device carries", own)
+    }
+
+    private static func notOwn(_ what: String, _ own: TrackableID) -> CommandFailure {
+        CommandFailure(.notAllowed, "\(what) is not commanded through '\(own)'")
+    }
+
     /// `[longitude, latitude]` in degrees; `nil` where there is none.
     func destination() throws(CommandFailure) -> Coordinate? {
         guard let value = self.arguments["destination"] else { return nil }

@@ -59,6 +59,18 @@ public final class ControlClient {
         }
     }
 
+    /// How things stand: the members of an ``AgentStatus``, however many trackables it has.
+    ///
+    /// - Throws: As ``ask(_:_:within:heard:)``.
+    public func status() async throws -> [String: JSONValue] {
+        var first: [JSONValue] = []
+        var members = try await self.ask(.status) { line in
+            if case .item(_, let piece) = line { first += piece["trackables"]?.list ?? [] }
+        }
+        if !first.isEmpty { members["trackables"] = .list(first + (members["trackables"]?.list ?? [])) }
+        return members
+    }
+
     private func nextLine(within limit: Duration?) async throws(TrackingError) -> ControlLine {
         let deadline = limit.map { SourceClock.now.advanced(by: $0) }
         while self.waiting.isEmpty {

@@ -65,8 +65,8 @@ public struct ControlDispatcher: Sendable {
         case .sendNow: return ["records": .number(Double(try await self.control.sendNow()))]
         case .startTrip:
             return try Self.result(
-                try await self.control.startTrip(mode: arguments.tripMode(), of: arguments.trackableOrNone()))
-        case .stopTrip: return try Self.result(try await self.control.stopTrip(of: arguments.trackableOrNone()))
+                try await self.control.startTrip(mode: arguments.tripMode(), of: arguments.commandedOrNone()))
+        case .stopTrip: return try Self.result(try await self.control.stopTrip(of: arguments.commandedOrNone()))
         case .configure:
             return Self.result(
                 try await self.control.configure(try arguments.settings(), isFromAfar: arguments.isFromAfar))
@@ -87,11 +87,14 @@ public struct ControlDispatcher: Sendable {
     private func carry(_ command: Command, _ arguments: CommandArguments) async throws -> [String: JSONValue]? {
         switch command.name {
         case .track, .add:
+            if command.name == .track, arguments.isFromAfar {
+                try arguments.mayGiveUp(await self.control.status().trackables.map(\.id), for: arguments.trackable())
+            }
             try await self.control.track(
                 arguments.trackable(), destination: arguments.destination(), isOnly: command.name == .track)
-        case .remove: try await self.control.remove(arguments.trackable())
+        case .remove: try await self.control.remove(arguments.commanded())
         case .destination:
-            try await self.control.setDestination(arguments.destination(), of: arguments.trackable())
+            try await self.control.setDestination(arguments.destination(), of: arguments.commanded())
         default: return nil
         }
         return [:]
@@ -102,8 +105,15 @@ public struct ControlDispatcher: Sendable {
         _ command: Command, _ arguments: CommandArguments, _ say: (ControlLine) async throws -> Void
     ) async throws -> [String: JSONValue]? {
         switch command.name {
-        case .status: return await self.control.status().members
-        case .metrics: return ["text": .text(await self.control.status().metrics)]
+        case .status:
+            let (pieces, last) = await self.control.status().membersInPieces
+            for piece in pieces { try await say(.item(id: command.id, .object(["trackables": .list(piece)]))) }
+            return last
+        case .metrics:
+            var pieces = await self.control.status().metricsInPieces
+            let last = pieces.popLast() ?? ""
+            for piece in pieces { try await say(.item(id: command.id, .object(["text": .text(piece)]))) }
+            return ["text": .text(last)]
         case .queueList:
             let records = try await self.control.queue(limit: arguments.limit())
             return ["records": .list(records.map { .object($0.summary) })]

@@ -15,6 +15,11 @@ public struct ControlServer: Sendable {
     public typealias Handler =
         @Sendable (_ command: Command, _ say: (ControlLine) async throws -> Void) async -> CommandAnswer
 
+    /// How long a client may take for one thing of many: a person may page through them.
+    static let itemPatience: Duration = .seconds(600)
+    /// How long for anything else.
+    static let patience: Duration = .seconds(5)
+
     private let path: String
     private let handler: Handler
     private let logger: Logger
@@ -100,11 +105,18 @@ public struct ControlServer: Sendable {
 
     private func say(_ line: ControlLine, on channel: ByteChannel) async throws {
         do throws(TrackingError) {
-            try await channel.write(line.encoded())
+            try await channel.write(line.encoded(), within: line.patience)
         } catch {
             guard error.code == .payloadTooLarge, case .answer(let answer) = line else { throw error }
             let failure = CommandAnswer(id: answer.id, outcome: .failure(CommandFailure(error)))
             try await channel.write(ControlLine.answer(failure).encoded())
         }
+    }
+}
+
+extension ControlLine {
+    /// How long a client may take to read it.
+    fileprivate var patience: Duration {
+        if case .item = self { ControlServer.itemPatience } else { ControlServer.patience }
     }
 }

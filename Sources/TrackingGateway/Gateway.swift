@@ -70,7 +70,9 @@ public struct Gateway: Service {
         logger: Logger = Logger(label: "godwit.gateway")
     ) throws(TrackingError) {
         let figures = GatewayFigures(metrics)
-        let hub = LiveHub(subscriber, history: history) { figures.leftTrackablesAlone() }
+        let hub = LiveHub(
+            subscriber, history: history, overfull: { figures.leftTrackablesAlone() },
+            cleared: { configuration.intake?.forgetPosition(of: $0, through: $1) })
         try self.init(
             configuration: configuration, history: history, live: hub.liveState, metrics: metrics, logger: logger)
         self.hub = hub
@@ -94,7 +96,7 @@ public struct Gateway: Service {
                 kinds: self.configuration.webhooks.isEmpty ? [] : self.configuration.webhookKinds,
                 readers: self.configuration.webhooks.map(\.reader),
                 seed: UInt64.random(in: .min ... .max), now: { clock.moment.wall }),
-            database: self.database, events: subscriber.events, history: self.history, gate: gate,
+            database: self.database, events: subscriber.everyEvent, history: self.history, gate: gate,
             publish: { (event, id) throws(TrackingError) in
                 try await subscriber.publish(event, of: id)
                 figures.toldRuleEvent()

@@ -60,6 +60,6 @@ public struct GatewayConfiguration: Sendable {
     /// How many requests a second one token may make in the long run, > 0; ten seconds' worth of them may come at once.
     public var requestsPerSecond: Double {
         get { self.rateLimit.perSecond }
-        set { self.rateLimit = RateLimit(burst: max(1, 10 * newValue), perSecond: newValue) }
+        set { self.rateLimit = RateLimit(perSecond: newValue) }
     }
 }

@@ -10,8 +10,9 @@ extension AssetPublisher {
     /// publisher's log, taken by the broker, and acknowledged by every recorder of ``PublisherConfiguration/recording``.
     ///
     /// Each is given the next number of the trackable's stream, in order of time; one whose digest is known from before, up to
-    /// ``RecordMark/maximumAge``, keeps the name it has, whatever batch it comes in, and is not recorded twice. What is newer
-    /// than everything told before goes to its topic, through the resolution's filter; all of it is recorded.
+    /// ``RecordMark/maximumAge``, keeps the name it has, whatever batch it comes in, and is not recorded twice. A position
+    /// or a version of a trip that is newer than what was told before goes to its topic, through the resolution's filter, and every
+    /// event of the last week; all of it is recorded.
     ///
     /// The trackable is left again ``PublisherConfiguration/intakeLease`` after the last call, once all of it is safe.
     ///
@@ -35,6 +36,15 @@ extension AssetPublisher {
             throw TrackingError(.stopped, "the publisher gave no answer")
         }
         return names
+    }
+
+    /// Where a trackable was is not to be known any more, as after the position that the broker keeps was cleared: what was told
+    /// up to `told`, which everyone heard last, is not told again, neither to those who come nor with what comes next. A position
+    /// that was taken after it stands. The log goes its way: what is erased is its reader's to tell.
+    ///
+    /// - Parameter told: The last position that was heard of it, of whatever publisher; `nil`: whatever there is.
+    public func forgetPosition(of id: TrackableID, through told: Location?) {
+        self.mailbox.post(.forget(id, through: told))
     }
 
     /// Carries every trackable of which the log holds records, until those are safe: what was left when the program ended

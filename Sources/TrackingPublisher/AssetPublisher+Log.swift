@@ -12,8 +12,8 @@ extension AssetPublisher {
     /// Sends one batch of each trackable now, or joins the one on its way; returns when the broker took them.
     ///
     /// - Returns: How many records they have; 0 when nothing waits.
-    /// - Throws: `brokerUnreachable` after 10 s without a connection; after 20 s in which it was not taken, why. What was asked
-    ///   for goes out all the same, once it can.
+    /// - Throws: `brokerUnreachable` after 10 s without a connection; after 20 s in which it was not taken, why; `stopped`, also
+    ///   when the wait is cancelled. What was asked for goes out all the same, once it can.
     public func sendNow() async throws(TrackingError) -> Int { try await self.records(.sendNow) }
 
     /// Sends everything that waits now, and returns when all of it is safe, as ``PublisherConfiguration/recording`` says what
@@ -188,10 +188,18 @@ extension AssetPublisher {
     }
 
     /// How often what was recorded while the rest was sent is sent as well.
-    private static var bindRounds: Int { 5 }
+    private static var bindRounds: Int { 20 }
 
     /// How many records are held in memory when many are asked for.
     private static var pageSize: Int { 100 }
+
+    // MARK: - Limits
+
+    /// Memory has an end where a disk has a user who looks after it.
+    static func limits(_ wanted: SpoolLimits, _ spool: any SpoolStorage) -> SpoolLimits {
+        guard spool is InMemorySpool, wanted == SpoolLimits() else { return wanted }
+        return SpoolLimits(maximumCount: 100_000)
+    }
 
     // MARK: - Asking
 

@@ -24,10 +24,11 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     private let captures = Broadcast<CapturedFix>(buffer: 4096)
     private let resolutionChanges = Broadcast<TrackableResolutionChange>(buffer: 1024)
     private let tripChanges = Broadcast<Trip>(buffer: 256)
-    private let toldEvents = Broadcast<TrackableEvent>(buffer: 100)
+    private let toldEvents = Broadcast<TrackableEvent>(buffer: 1_000)
     private let sensor = Broadcast<Resolution>(buffer: 1)
     private let connections = Broadcast<Disconnection?>(buffer: 64)
     private let bad: BadMessages
+    private let refused = Atomic(0)
     let receivedCommands = Broadcast<ReceivedCommand>(buffer: 64)
     let shared = Mutex(Shared())
 
@@ -48,7 +49,11 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         /// Who waits for the answer to a request, by its number.
         var requests: [UInt64: @Sendable (Reply) -> Void] = [:]
         var lastRequest: UInt64 = 0
+        /// Whether the log is open, so that something is decided.
+        var isDeciding = false
         var hasEnded = false
+        /// Whether the program is asked to end: to do so is no failure.
+        var isShuttingDown = false
         var warnings = WarningLimit<TrackingError.Code>()
     }
 
@@ -91,7 +96,9 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     /// Carries it with another destination, other constraints or another filter.
     public func change(_ trackable: Trackable) { self.mailbox.post(.change(trackable)) }
 
-    /// Takes leave of a trackable: its presence and resolution are withdrawn, its last position stays.
+    /// Takes leave of a trackable: its presence and resolution are withdrawn, its last position stays. No state is told of it any
+    /// more, this one included. What of it was not sent stays in the log, and goes once it is carried again; a log in memory ends
+    /// with the program, so ``flush(_:)`` first.
     public func remove(_ id: TrackableID) {
         self.shared.withLock { if $0.active == id { $0.active = nil } }
         self.mailbox.post(.remove(id))
@@ -99,14 +106,16 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
 
     /// Begins a trip of a trackable; its points carry the trip's id.
     ///
-    /// - Throws: `tripUnderWay` when there is one already; `invalidName` when the trackable is not carried; `stopped`.
+    /// - Throws: `tripUnderWay` when there is one already; `invalidName` when the trackable is not carried; `stopped`, also when the
+    ///   wait is cancelled: it begins all the same.
     public func startTrip(_ mode: TripMode, of id: TrackableID) async throws(TrackingError) -> Trip {
         try await self.trip { .trip(id, mode, request: $0) }
     }
 
     /// Ends the trip of a trackable.
     ///
-    /// - Throws: `noTrip` when there is none; `invalidName` when the trackable is not carried; `stopped`.
+    /// - Throws: `noTrip` when there is none; `invalidName` when the trackable is not carried; `stopped`, also when the wait is
+    ///   cancelled: it ends all the same.
     public func stopTrip(of id: TrackableID) async throws(TrackingError) -> Trip {
         try await self.trip { .trip(id, nil, request: $0) }
     }
@@ -118,33 +127,6 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             throw TrackingError(.stopped, "the publisher gave no answer")
         }
         return trip
-    }
-
-    /// Asks the decider, under a number, and waits for the answer.
-    func request(
-        _ event: @Sendable (UInt64) -> PublisherStateMachine.Event
-    ) async -> Result<Answer, TrackingError> {
-        await withCheckedContinuation { continuation in
-            self.request(event) { reply in
-                if case .answered(let result) = reply { continuation.resume(returning: result) }
-            }
-        }
-    }
-
-    /// Asks the decider, under a number; `reply` hears of it until the answer has come.
-    func request(
-        _ event: @Sendable (UInt64) -> PublisherStateMachine.Event, _ reply: @escaping @Sendable (Reply) -> Void
-    ) {
-        let number: UInt64? = self.shared.withLock { shared in
-            guard !shared.hasEnded else { return nil }
-            shared.lastRequest += 1
-            shared.requests[shared.lastRequest] = reply
-            return shared.lastRequest
-        }
-        guard let number else {
-            return reply(.answered(.failure(TrackingError(.stopped, "the publisher has ended"))))
-        }
-        self.mailbox.post(event(number))
     }
 
     /// Sends what waits in the log now: one batch of each trackable, or everything.
@@ -159,13 +141,15 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     // MARK: - What goes in
 
     /// A position; returns when it was captured and everything sent so far was acknowledged, on a connection that stands; or
-    /// when the broker refuses this device or all that it carries, so that waiting does not help.
+    /// when the broker refuses this device or all that it carries, so that waiting does not help; or when the task is cancelled, and it
+    /// is published all the same. A fix is not taken as ``publish(_:raw:)`` says.
     /// For recordings that are read faster than they were made, so that nothing is passed over.
     public func publishAndWait(_ fix: Location, raw: Location? = nil) async {
         await self.mailbox.postAndWait(.fix(fix, raw: raw ?? fix))
     }
 
-    /// A position; returns at once.
+    /// A position; returns at once. One with a time that the wire does not carry is not taken (``WireLimits/allows(_:)``: milliseconds
+    /// in place of seconds, or no number): that is logged, and counted in ``refusedFixes``.
     public func publish(_ fix: Location, raw: Location? = nil) { self.mailbox.post(.fix(fix, raw: raw ?? fix)) }
 
     /// Returns once everything that was published before is in the log, or could not be written: whoever reads faster than a disk
@@ -185,15 +169,16 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     }
 
     /// No more fixes will come: the last one goes out, everything is acknowledged, presences are withdrawn and ``run()``
-    /// returns; at the latest `within` from now, where it is given. What the broker refuses is tried once more, and then
-    /// given up.
+    /// returns; at the latest `within` from now, where it is given. A connection that waits to be tried again is tried at once, and
+    /// what the broker refuses once more; then it is given up.
     public func finish(within limit: Duration? = nil) {
         self.mailbox.post(.stop(by: limit.map { self.clock.moment.now.advanced(by: $0) }))
     }
 
     // MARK: - What comes out
 
-    /// Every change of a trackable's state, with the reason where there is one.
+    /// Every change of a trackable's state or of the reason for it, with the reason where there is one: OFFLINE when it is added,
+    /// and nothing when it is removed.
     public var states: AsyncStream<TrackableStateChange> { self.stateChanges.listen() }
     /// Every fix, sent or not, and what became of it.
     public var fixes: AsyncStream<CapturedFix> { self.captures.listen() }
@@ -201,7 +186,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     public var resolutions: AsyncStream<TrackableResolutionChange> { self.resolutionChanges.listen() }
     /// Every version of every trip: its beginning, its progress once a minute, its end.
     public var trips: AsyncStream<Trip> { self.tripChanges.listen() }
-    /// Every event of every trackable, as it happens; a listener that does not keep up has the last 100.
+    /// Every event of every trackable, as it happens; a listener that does not keep up has the last 1,000.
     public var trackingEvents: AsyncStream<TrackableEvent> { self.toldEvents.listen() }
     /// How many events were lost to listeners that did not keep up.
     public var lostTrackingEvents: Int { self.toldEvents.lost }
@@ -211,6 +196,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     public var connectionChanges: AsyncStream<Disconnection?> { self.connections.listen() }
     /// What is asked of the source now.
     public var sensorResolution: Resolution? { self.shared.withLock { $0.sensor } }
+    /// How many fixes were not taken.
+    public var refusedFixes: Int { self.refused.load(ordering: .relaxed) }
     /// How many messages could not be read.
     public var badMessages: Int { self.bad.count }
 
@@ -219,12 +206,20 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     /// Runs until ``finish(within:)``, a graceful shutdown, or cancellation. Call it once.
     ///
     /// - Throws: `takenOver` when another program uses the client id; after ``finish(within:)`` the broker's reason where it
-    ///   refuses a trackable, so that positions of it were never sent; `spoolFailed` when the log cannot be opened.
+    ///   refuses this device or a trackable, so that positions of it were never sent; `spoolFailed` when the log cannot be opened.
     public func run() async throws {
-        let contents = try await self.spool.open(now: self.clock.moment.wall)
-        LogWorker.tell(contents, self.logger)
-        await withTaskExecutorPreference(self.transport.executor) { await self.work(contents) }
-        self.end()
+        do {
+            let contents = try await self.spool.open(now: self.clock.moment.wall)
+            LogWorker.tell(contents, self.logger)
+            await withTaskExecutorPreference(self.transport.executor) { await self.work(contents) }
+            self.end()
+        } catch {
+            self.end()
+            // Who asked the log before has an answer.
+            self.log.finish()
+            await self.log.run { _, _ in }
+            throw error
+        }
         try await self.spool.close()
         let failures = self.shared.withLock { $0.failures }
         if let first = failures.min(by: { $0.key < $1.key }) { throw first.value }
@@ -257,14 +252,9 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
                 group.cancelAll()
             }
         } onGracefulShutdown: {
+            self.shared.withLock { $0.isShuttingDown = true }
             self.finish(within: .milliseconds(2_500))
         }
-    }
-
-    /// Memory has an end where a disk has a user who looks after it.
-    private static func limits(_ wanted: SpoolLimits, _ spool: any SpoolStorage) -> SpoolLimits {
-        guard spool is InMemorySpool, wanted == SpoolLimits() else { return wanted }
-        return SpoolLimits(maximumCount: 100_000)
     }
 
     /// The machine is a local variable: nobody else can touch it.
@@ -272,9 +262,10 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         var machine = PublisherStateMachine(
             configuration: self.configuration, policy: self.policy, logs: contents.trackables,
             kept: contents.state, seed: UInt64.random(in: .min ... .max))
+        self.shared.withLock { $0.isDeciding = true }
         var alarm = Alarm()
         var ages = machine.ages
-        var waiting: [CheckedContinuation<Void, Never>] = []
+        var waiting: [Receipt] = []
         var inbox = Inbox(self.mailbox)
         while let envelope = await inbox.next() {
             let moment = self.clock.moment
@@ -350,6 +341,10 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             }
             self.logger.debug("state", metadata: ["trackable": "\(id)", "state": "\(state.rawValue)"])
             self.stateChanges.tell(TrackableStateChange(trackable: id, state: state, reason: reason))
+        case .fixRefused(let error):
+            self.refused.add(1, ordering: .relaxed)
+            guard let unsaid = self.mayWarn(of: error) else { return }
+            self.logger.warning("a fix was not taken", metadata: ["reason": "\(error)", "unsaid": "\(unsaid)"])
         case .captured(let id, let fix, let verdict):
             self.captures.tell(CapturedFix(trackable: id, fix: fix, verdict: verdict))
         case .resolutionChanged(let id, let inForce):
@@ -364,7 +359,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
                 shared.failures[id] = nil
             }
         case .givenUp(let id, let error):
-            self.shared.withLock { $0.failures[id] = $0.failures[id] ?? error }
+            self.shared.withLock { if !$0.isShuttingDown { $0.failures[id] = $0.failures[id] ?? error } }
             self.logger.error("positions were not sent", metadata: ["trackable": "\(id)", "reason": "\(error)"])
         }
     }
@@ -378,7 +373,9 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         return unsaid
     }
 
+    /// Nothing comes or is waited for any more, on whichever way out.
     private func end() {
+        self.mailbox.close()
         self.stateChanges.finish()
         self.captures.finish()
         self.resolutionChanges.finish()

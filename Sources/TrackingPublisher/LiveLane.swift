@@ -10,6 +10,8 @@ struct LiveLane: Sendable {
     /// What was not sent by itself, in order of capture.
     private var skipped: [Location] = []
     private var inFlight: LocationUpdate?
+    /// What of it is tried again where it is lost.
+    private var retried: LocationUpdate?
     private var waiting: Location?
     /// When silence began.
     private var silentSince: MonotonicTime?
@@ -73,26 +75,76 @@ struct LiveLane: Sendable {
         return self.launch(last, now: now)
     }
 
+    /// The last update in place of one that may not be shown any more, whatever waits.
+    mutating func replaced(now: MonotonicTime) -> LocationUpdate? {
+        guard self.inFlight == nil, let last = self.last else { return nil }
+        if self.waiting?.seq == last.location.seq { self.waiting = nil }
+        return self.launch(last, now: now)
+    }
+
+    /// What became of positions when they were hidden.
+    struct Hiding: Hashable {
+        /// Whether the update in flight is taken for lost: its answer counts for nothing.
+        var isTakenBack = false
+        /// Whether the last update tells what may not be shown any more.
+        var isOutdated = false
+    }
+
+    /// Of each position that is kept there is from now on what `shown` says; `nil`, nothing. What of it is left out is in the log.
+    mutating func hide(_ shown: (Location) -> Location?) -> Hiding {
+        var hiding = Hiding()
+        if let lost = self.inFlight, (lost.skipped + [lost.location]).contains(where: { shown($0) != $0 }) {
+            hiding.isTakenBack = true
+            self.takeBack()
+        }
+        self.waiting = self.waiting.flatMap(shown)
+        self.skipped = self.skipped.compactMap(shown)
+        guard let last = self.last else { return hiding }
+        let location = shown(last.location)
+        let skipped = last.skipped.compactMap(shown)
+        hiding.isOutdated = location != last.location || skipped != last.skipped
+        self.last = location.map { LocationUpdate(location: $0, skipped: hiding.isOutdated ? [] : skipped) }
+        return hiding
+    }
+
     /// It has been silent for too long: the newest fix that was kept back goes out. Where there is nothing to say, as after a
     /// refusal of the last update, the silence begins anew.
     ///
     /// - Parameter wallClock: The device's clock; what is ahead of it is never a live update. `nil` where it is not set.
     mutating func endSilence(now: MonotonicTime, wallClock: UnixTime?) {
         self.silentSince = now
-        let place = self.skipped.lastIndex { fix in
-            wallClock.map { fix.time.since($0) <= LocationFilter.maximumAhead } ?? true
-        }
-        guard self.isIdle, let place, self.skipped[place].time >= self.last?.location.time ?? self.skipped[place].time
-        else { return }
+        guard self.isIdle, let place = self.newestKeptBack(wallClock: wallClock) else { return }
         self.waiting = self.skipped.remove(at: place)
     }
 
-    /// No more fixes will come: the newest one goes out whatever the filter said, and takes along what was not sent.
-    mutating func finish() {
-        guard let newest = self.skipped.last, newest.seq ?? 0 > self.waiting?.seq ?? 0 else { return }
-        self.skipped.removeLast()
+    /// No more fixes will come: the last one goes out whatever the filter said, and takes along what was not sent; not one that is
+    /// ahead of the clock. Where nothing went out before and all that is there is ahead of it, it may as well be the clock that is
+    /// wrong: then the last one goes out.
+    ///
+    /// - Parameter wallClock: As for ``endSilence(now:wallClock:)``.
+    mutating func finish(wallClock: UnixTime?) {
+        let isUnheard = self.waiting == nil && self.inFlight == nil && self.last == nil
+        let timely = self.skipped.lastIndex { Self.isTimely($0, wallClock) }
+        guard let place = timely ?? (isUnheard ? self.skipped.indices.last : nil),
+            self.skipped[place].seq ?? 0 > self.waiting?.seq ?? 0
+        else { return }
+        let newest = self.skipped.remove(at: place)
         if let replaced = self.waiting { self.skip(replaced) }
         self.waiting = newest
+    }
+
+    /// The newest fix that was kept back, unless what waits or went out is newer; not one ahead of the clock.
+    private func newestKeptBack(wallClock: UnixTime?) -> Int? {
+        let shown = self.waiting ?? self.last?.location
+        let places = self.skipped.indices.filter { place in
+            let fix = self.skipped[place]
+            return Self.isTimely(fix, wallClock) && shown.map { $0.isBefore(fix) } ?? true
+        }
+        return places.max { self.skipped[$0].isBefore(self.skipped[$1]) }
+    }
+
+    private static func isTimely(_ fix: Location, _ wallClock: UnixTime?) -> Bool {
+        wallClock.map { fix.time.since($0) <= LocationFilter.maximumAhead } ?? true
     }
 
     /// The broker took the update in flight.
@@ -113,7 +165,23 @@ struct LiveLane: Sendable {
     mutating func leftOut(_ count: Int) {
         guard count > 0 else { return }
         self.inFlight?.skipped.removeFirst(count)
+        self.retried = self.inFlight
     }
+
+    /// What was told up to this position is not told again, and nothing that was kept back rides along: the recording lane brings
+    /// it. A position that came after it stands.
+    mutating func forget(through told: Location?) {
+        self.skipped = []
+        if self.waiting?.came(after: told) == false { self.waiting = nil }
+        if self.last?.location.came(after: told) == false { self.last = nil }
+        self.last?.skipped = []
+        // The broker's answer counts for all of what is in flight.
+        if self.retried?.location.came(after: told) == false { self.retried = nil }
+        self.retried?.skipped = []
+    }
+
+    /// What the broker took is not said again: whether it still stands nobody knows.
+    mutating func forgetTaken() { if self.isIdle { self.last = nil } }
 
     /// The recording lane brought these: they need not ride along any more.
     mutating func forget(_ seqs: SeqSet) {
@@ -122,13 +190,18 @@ struct LiveLane: Sendable {
 
     /// The update in flight was not taken: it waits again, or rides along where a newer one waits already.
     mutating func failed() {
-        guard let lost = self.inFlight else { return }
-        self.inFlight = nil
-        if !lost.skipped.isEmpty {
+        guard self.inFlight != nil else { return }
+        if self.retried?.skipped.isEmpty == false {
             self.losses += 1
             // Brokers of MQTT 3.1.1 do not say what is too large for them: they close the connection.
             if self.losses > 1 { self.passengers.refused(to: 0) }
         }
+        self.takeBack()
+    }
+
+    private mutating func takeBack() {
+        self.inFlight = nil
+        guard let lost = self.retried else { return }
         self.skipped = lost.skipped + self.skipped
         if self.waiting == nil, lost.location.seq != nil {
             self.waiting = lost.location
@@ -155,6 +228,7 @@ struct LiveLane: Sendable {
 
     private mutating func launch(_ update: LocationUpdate, now: MonotonicTime) -> LocationUpdate {
         self.inFlight = update
+        self.retried = update
         self.last = update
         self.silentSince = now
         return update
@@ -175,6 +249,20 @@ struct LiveLane: Sendable {
         let taken = self.skipped[..<end].suffix(self.passengers.current)
         self.skipped.removeSubrange(..<end)
         return Array(taken)
+    }
+}
+
+extension Location {
+    /// Whether it came after another: by their numbers within a stream, else by their times; after none, it did not.
+    func came(after other: Location?) -> Bool {
+        guard let other else { return false }
+        guard let seq, let last = other.seq, self.stream == other.stream else { return self.time > other.time }
+        return seq > last
+    }
+
+    /// Whether `other` is newer: by its time, and of the same time by its number.
+    fileprivate func isBefore(_ other: Location) -> Bool {
+        (self.time, self.seq ?? 0) < (other.time, other.seq ?? 0)
     }
 }
 

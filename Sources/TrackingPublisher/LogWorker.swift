@@ -1,6 +1,6 @@
 import Logging
-import Synchronization
 import TrackingCore
+import TrackingRuntime
 
 /// Does what a publisher asks of its log, in order, on a task of its own; what came of it returns as an event.
 ///
@@ -10,7 +10,7 @@ import TrackingCore
 struct LogWorker: Sendable {
     typealias Post = @Sendable (TrackableID, PublisherStateMachine.LogEvent) -> Void
 
-    private enum Job: Sendable {
+    enum Job: Sendable {
         case action(TrackableID, PublisherStateMachine.LogAction)
         /// Answered by itself; what is returned is an error of the storage.
         case question(@Sendable (any SpoolStorage) async -> TrackingError?)
@@ -72,8 +72,11 @@ struct LogWorker: Sendable {
         return try result.get()
     }
 
-    /// The log is kept within these limits from the next append on.
-    func keep(within limits: SpoolLimits) { self.queue.limits = limits }
+    /// The log is kept within these limits from now on.
+    func keep(within limits: SpoolLimits) {
+        self.queue.limits = limits
+        self.queue.wake()
+    }
 
     /// Whether the clock tells how old records are. Where it does not, and nobody vouches for it, none goes for its age, and
     /// nothing that records are known by.
@@ -91,29 +94,44 @@ struct LogWorker: Sendable {
     private struct Course {
         var outage: LogOutage
         var removals = Removals()
+        var trimming = LogTrimming()
         /// What is to be written, in this order.
         var entries: [SpoolEntry] = []
         var state: [String: [UInt8]?] = [:]
+        /// What could not be written: it goes with what is written next, unless that says something newer.
+        var unkept: [String: [UInt8]?] = [:]
     }
 
     /// Works until ``finish()``.
     func run(_ post: @escaping Post) async {
         var course = Course(outage: self.outage)
         await withDiscardingTaskGroup { group in
+            await self.trim(&course, post)
+            self.setAlarms(&group, &course)
             for await _ in self.queue.signals {
                 await self.work(self.queue.take(), &course, post)
-                if course.outage.takeAlarm() { group.addTask { await self.wakeAfterPause() } }
+                self.setAlarms(&group, &course)
             }
             group.cancelAll()
         }
+        course.state.merge(course.unkept) { new, _ in new }
         await self.work(self.queue.take(isLast: true), &course, isLast: true, post)
         await self.remove(&course, post)
         self.giveUp(all: true, &course, post)
     }
 
-    private func wakeAfterPause() async {
-        try? await Task.sleep(for: self.outage.pause)
-        self.queue.wake()
+    /// Sees to it that the worker wakes where nothing may be asked.
+    private func setAlarms(_ group: inout DiscardingTaskGroup, _ course: inout Course) {
+        let now = ContinuousClock.now
+        let ends = [
+            course.outage.takeAlarm() ? now.advanced(by: self.outage.pause) : nil, course.trimming.takeAlarm(now: now),
+        ]
+        for end in ends.compactMap({ $0 }) {
+            group.addTask {
+                try? await Task.sleep(until: end, clock: .continuous)
+                self.queue.wake()
+            }
+        }
     }
 
     private func work(_ jobs: [Job], _ course: inout Course, isLast: Bool = false, _ post: Post) async {
@@ -139,6 +157,7 @@ struct LogWorker: Sendable {
             }
         }
         await self.append(&course, post)
+        await self.trim(&course, post)
         if !isReading || course.removals.areDue(now: .now) { await self.remove(&course, post) }
     }
 
@@ -158,16 +177,18 @@ struct LogWorker: Sendable {
         let hasEntries = !course.entries.isEmpty
         while !course.outage.isClosed, !course.entries.isEmpty || !course.state.isEmpty {
             let part = course.entries.prefix(Self.maximumAppend)
-            let state = part.count == course.entries.count ? course.state : [:]
+            let isLast = part.count == course.entries.count
+            let state = isLast ? course.unkept.merging(course.state) { $1 } : [:]
             var error = await self.write(part, state)
             if error?.code == .spoolDamaged, await self.reopen(&course, post) { error = await self.write(part, state) }
             if course.outage.isClosed { break }
             course.entries.removeFirst(part.count)
-            if course.entries.isEmpty { course.state = [:] }
+            if isLast { (course.state, course.unkept) = ([:], error == nil ? [:] : state) }
+            if part.isEmpty, let error { self.logger.warning("log", metadata: ["reason": "\(error)"]) }
             self.tell(part, error, post)
         }
         if course.outage.isClosed { return self.giveUp(&course, post) }
-        if hasEntries, self.queue.limits != SpoolLimits() { await self.trim(&course, post) }
+        if hasEntries { await self.trim(&course, grew: true, post) }
     }
 
     private func write(_ entries: ArraySlice<SpoolEntry>, _ state: [String: [UInt8]?]) async -> TrackingError? {
@@ -254,8 +275,13 @@ struct LogWorker: Sendable {
         }
     }
 
-    private func trim(_ course: inout Course, _ post: Post) async {
-        var limits = self.queue.limits
+    /// Keeps the log within its limits, where that is due.
+    ///
+    /// - Parameter grew: Whether something was added.
+    private func trim(_ course: inout Course, grew: Bool = false, _ post: Post) async {
+        guard !course.outage.isClosed,
+            var limits = course.trimming.due(self.queue.limits, grew: grew, now: .now)
+        else { return }
         if limits.maximumAge != nil, !self.mayLetGoForAge { limits.maximumAge = nil }
         do throws(TrackingError) {
             for part in try await self.storage.trim(to: limits, now: self.clock()) {
@@ -367,66 +393,4 @@ struct LogWorker: Sendable {
     static let renumberedAtOnce = 1000
     /// The most records in one transaction.
     private static let maximumAppend = 10_000
-
-    /// What is asked and not taken up yet.
-    private final class Queue: Sendable {
-        private let state = Mutex(State())
-        private let bounds: Mutex<SpoolLimits>
-        private let ages = Mutex(true)
-        let signals: AsyncStream<Void>
-        private let signal: AsyncStream<Void>.Continuation
-
-        private struct State {
-            var jobs: [Job] = []
-            /// How often something was added that can wait, since the worker was woken.
-            var unsaid = 0
-            var isClosed = false
-        }
-
-        /// How often something that can wait is added until the worker is woken for it.
-        private static let mostUnsaid = 5
-
-        /// What the log may hold.
-        var limits: SpoolLimits {
-            get { self.bounds.withLock { $0 } }
-            set { self.bounds.withLock { $0 = newValue } }
-        }
-
-        /// See ``LogWorker/knowsAges``.
-        var knowsAges: Bool {
-            get { self.ages.withLock { $0 } }
-            set { self.ages.withLock { $0 = newValue } }
-        }
-
-        init(limits: SpoolLimits) {
-            self.bounds = Mutex(limits)
-            (self.signals, self.signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        }
-
-        /// - Returns: Whether they will be done.
-        @discardableResult
-        func add(_ jobs: [Job], isUrgent: Bool = true) -> Bool {
-            let (isTaken, mustWake) = self.state.withLock { state in
-                if !state.isClosed { state.jobs += jobs }
-                state.unsaid += 1
-                let mustWake = isUrgent || state.unsaid >= Self.mostUnsaid
-                if mustWake { state.unsaid = 0 }
-                return (!state.isClosed, mustWake)
-            }
-            if mustWake { self.signal.yield() }
-            return isTaken
-        }
-
-        func take(isLast: Bool = false) -> [Job] {
-            self.state.withLock { state in
-                defer { (state.jobs, state.isClosed) = ([], state.isClosed || isLast) }
-                return state.jobs
-            }
-        }
-
-        /// There is something to do, though nobody asks for it.
-        func wake() { self.signal.yield() }
-
-        func finish() { self.signal.finish() }
-    }
 }

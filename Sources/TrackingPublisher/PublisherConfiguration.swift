@@ -8,7 +8,7 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
     public var session: SessionID
     /// Where in the broker's tree the topics live.
     public var topicRoot = TopicRoot.standard
-    /// How long others believe a heartbeat; whole seconds, 1…86,400.
+    /// How long others believe a heartbeat, in whole seconds; beyond 1…86,400 the nearest of these counts.
     public var lease: Duration = .seconds(90)
     /// The resolution of trackables without constraints that nobody asks anything of.
     public var defaultResolution = Resolution.standard
@@ -71,6 +71,8 @@ public struct Trackable: Hashable, Sendable {
     public var filter = FilterRule.both
     /// The longest time without an update; `nil` is the larger of 60 s and ten intervals, zero is never.
     public var maximumSilence: Duration?
+    /// Whether the last position goes out again when no new one does.
+    var isRepeated = true
 
     /// Makes a trackable without destination and constraints.
     public init(_ id: TrackableID) { self.id = id }

@@ -28,8 +28,12 @@ extension PublisherStateMachine {
         let ids = self.assets.values.filter { $0.failure == nil }.map(\.trackable.id)
         let all = ids.flatMap { self.filters($0) }
         let watched = self.watched.map { TopicFilter.topic(.liveness($0)) }
-        return [.connectionChanged(nil), self.subscribe(all + watched + own, .all(ids))]
-            + self.listenForCommands(on: Array(self.assets.keys)) + [self.subscribe(own, .settle(ids))]
+        let left = self.unclear.keys.compactMap { self.leftBehind($0) }
+        self.expectRequests(at: moment)
+        return [
+            .connectionChanged(nil), self.subscribe(all + watched + left.map { .publishers($0) } + own, .all(ids)),
+        ] + self.listenForCommands(on: Array(self.assets.keys)) + self.listenForClearings(of: Array(self.assets.keys))
+            + [self.subscribe(own, .settle(ids, leftTo: left))]
     }
 
     mutating func disconnected(_ disconnection: Disconnection, at moment: Moment) -> [Action] {
@@ -38,6 +42,7 @@ extension PublisherStateMachine {
             reason: disconnection.reason?.message ?? self.link.reason)
         self.session.disconnected()
         self.presence.disconnected()
+        self.timers.remove(.requests)
         self.outstanding = [:]
         self.forgetLesserRefusals()
         self.isClosed = disconnection.retry == nil
@@ -64,9 +69,12 @@ extension PublisherStateMachine {
                 let refusal = refusals.dropFirst(index * count).prefix(count).compactMap { $0 }.first
                 return refusal.map { self.refused(id, $0, at: moment) } ?? []
             }
-        case .settle(let ids):
+        case .settle(let ids, let left):
             guard self.session.settled(now: moment.now) else { return self.takenOver() }
-            return self.settled(ids, at: moment)
+            let paths = left.filter { self.assets[$0] == nil }.map {
+                self.configuration.topicRoot.path(.publishers($0))
+            }
+            return self.settled(ids, at: moment) + (paths.isEmpty ? [] : [.send([.unsubscribe(paths)])])
         case .adding(let id):
             if let refusal = refusals.compactMap({ $0 }).first { return self.refused(id, refusal, at: moment) }
             return [self.subscribe([.topic(.liveness(self.session.client))], .entering(id))]
@@ -83,15 +91,26 @@ extension PublisherStateMachine {
     private mutating func settled(_ ids: [TrackableID], at moment: Moment) -> [Action] {
         var actions = self.sayAlive()
         // What was added since is entered when its own subscription is answered.
-        for id in ids { actions += self.enter(id, at: moment) }
+        for id in ids {
+            // Whoever claims it since later was asked after as soon as that was read; the answer comes before this one.
+            actions +=
+                self.isClaimed(id)
+                ? [self.subscribe([.topic(.liveness(self.session.client))], .entering(id))] : self.enter(id, at: moment)
+        }
         // What is said again stands rightly.
         return actions + self.clearAgain()
+    }
+
+    /// What was let go without a connection, and may be another publisher's by now: then what stands there is not to be cleared.
+    private func leftBehind(_ topic: Topic) -> TrackableID? {
+        guard case .resolution(let id) = topic, self.assets[id] == nil else { return nil }
+        return id
     }
 
     private mutating func takenOver() -> [Action] {
         let error = TrackingError(
             .takenOver,
-            "another program uses the client id '\(self.session.client)'; give each program its own --client-id")
+            "another program uses the client id '\(self.session.client)'; give each program a client id of its own")
         for id in self.assets.keys { self.assets[id]?.failure = error }
         return self.states(reason: error) + [.send([.close(within: .zero)])]
     }
@@ -192,10 +211,13 @@ extension PublisherStateMachine {
             let request = try payload.map { (bytes) throws(TrackingError) in try MessageCodec.decodeRequest(bytes) }
             return self.requested(request, on: id, by: client, at: moment)
         case .ack(let id, let recorder):
-            return try self.acknowledged(by: recorder, of: id, payload, at: moment)
+            return try self.acknowledged(by: recorder, of: id, payload, isRetained: message.isRetained, at: moment)
         case .command(let id):
             return message.isRetained ? [] : try self.commanded(payload, message.properties, on: id, at: moment)
-        case .location, .raw, .history, .resolution, .trip, .event, .answer:
+        case .location(let id):
+            if payload == nil { self.positionCleared(of: id) }
+            return []
+        case .raw, .history, .resolution, .trip, .event, .answer:
             return []
         }
     }

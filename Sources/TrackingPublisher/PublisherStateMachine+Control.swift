@@ -31,8 +31,11 @@ extension PublisherStateMachine {
         return self.sensorMayHaveChanged()
     }
 
-    /// The fix that was asked for is there.
-    mutating func reported() -> [Action] { self.endReports(nil) }
+    /// The fix that was asked for is there, and goes out now, also where sending is deferred.
+    mutating func reported() -> [Action] {
+        if !self.reports.isEmpty { self.isReleaseDue = true }
+        return self.endReports(nil)
+    }
 
     /// The fix that was asked for did not come in time.
     mutating func reportFailed() -> [Action] {
@@ -61,16 +64,27 @@ extension PublisherStateMachine {
         next.sendsLive = old.sendsLive
         next.recording.recorders = old.recording.recorders
         self.configuration = next
-        if next.capture != old.capture { self.capture = next.capture }
+        var actions = next.capture == old.capture ? [] : self.capture(as: next.capture, at: moment)
+        let hasOtherZones = next.capture?.zones.zones ?? [] != old.capture?.zones.zones ?? []
         if next.deferral != old.deferral {
             self.deferral = next.deferral
             self.isReleaseDue = true
         }
-        var actions: [Action] = next.limits == old.limits ? [] : [.limitsChanged(next.limits)]
+        if next.limits != old.limits { actions.append(.limitsChanged(next.limits)) }
+        if hasOtherZones { actions += self.hideWhatWasKept(at: moment) }
         for id in Array(self.assets.keys) { actions += self.configure(id, from: old, at: moment) }
         actions += self.sensorMayHaveChanged()
         guard next.isOn != old.isOn else { return actions }
         return actions + (next.isOn ? self.switchedOn(at: moment) : self.switchedOff(at: moment))
+    }
+
+    /// What is captured is chosen otherwise; what was found so far stays.
+    private mutating func capture(as next: CaptureStateMachine?, at moment: Moment) -> [Action] {
+        guard let next, self.capture != nil else {
+            self.capture = next
+            return []
+        }
+        return self.tell(self.capture?.configure(as: next, at: moment) ?? [], at: moment)
     }
 
     private mutating func configure(
@@ -85,6 +99,7 @@ extension PublisherStateMachine {
             actions += self.tellLowBattery(of: id, at: moment)
         }
         if new.recording != old.recording {
+            self.assets[id]?.sendsByItself = new.recording.batchWindow != nil
             actions += self.askSpool(of: id, at: moment) { $0.configure(new.recording, now: moment.now) }
         }
         if new.sendsRawLocations != old.sendsRawLocations {

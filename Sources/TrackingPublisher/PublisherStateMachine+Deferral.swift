@@ -31,8 +31,9 @@ extension PublisherStateMachine {
 
     /// Holds the recording lane, or lets it go behind the position that goes first.
     mutating func keepHeld(of id: TrackableID, at moment: Moment) -> [Action] {
-        guard self.deferral != nil, let asset = self.assets[id] else { return [] }
-        if asset.owesRecords, !(asset.owesUpdate && asset.isSending) {
+        guard let asset = self.assets[id], self.deferral != nil || asset.spool.isHeld else { return [] }
+        // What is held when nothing is deferred any more goes as well.
+        if asset.owesRecords || self.deferral == nil, !(asset.owesUpdate && asset.isSending) {
             self.assets[id]?.owesRecords = false
             return self.askSpool(of: id, at: moment) { $0.released(through: asset.lastSeq, now: moment.now) }
         }

@@ -43,12 +43,29 @@ extension PublisherStateMachine {
         if self.assets[id] == nil {
             var trackable = Trackable(id)
             // To repeat a position would say that somebody was there to tell it.
-            trackable.maximumSilence = .zero
+            trackable.isRepeated = false
             actions += self.add(trackable, at: moment)
         }
-        if self.assets[id]?.fed == nil { self.assets[id]?.fed = ToldTimes(self.kept[Self.toldKey(id)] ?? []) }
+        if self.assets[id]?.fed == nil {
+            self.assets[id]?.fed = ToldTimes(self.kept[Self.toldKey(id)] ?? [])
+            actions += self.listenForClearings(of: [id])
+        }
         self.timers.set(.lease(id), deadline: end)
         return actions
+    }
+
+    /// Where positions of others are passed on, it is listened to whether they are cleared, as `godwit erase` does. Where the
+    /// broker's rules do not let it, nobody tells.
+    mutating func listenForClearings(of ids: [TrackableID]) -> [Action] {
+        let fed = ids.filter { self.assets[$0]?.fed != nil }
+        guard self.session.isConnected, !fed.isEmpty else { return [] }
+        return [self.subscribe(fed.map { .topic(.location($0)) }, .other)]
+    }
+
+    /// Somebody cleared the position that stood: it is not told again.
+    mutating func positionCleared(of id: TrackableID) {
+        guard self.assets[id]?.fed != nil, let told = self.assets[id]?.lane.last?.location else { return }
+        self.assets[id]?.forgetPosition(through: told)
     }
 
     /// Nothing came for a while: leave is taken, once all that came is safe.

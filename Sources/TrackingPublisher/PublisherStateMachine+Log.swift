@@ -53,6 +53,7 @@ extension PublisherStateMachine {
             configuration: self.configuration.recording, streams: held.streams, current: stream,
             seed: self.random.next(), now: moment.now)
         self.assets[id]?.spool = spool
+        self.forgetAnswers { $0 == .history(id) }
         return self.begin(stream, of: id, after: held.streams.first { $0.id == stream }?.last ?? 0, at: moment)
     }
 
@@ -61,6 +62,7 @@ extension PublisherStateMachine {
         _ stream: StreamID, of id: TrackableID, after last: UInt64, at moment: Moment
     ) -> [Action] {
         self.assets[id]?.beginStream(stream, after: last)
+        self.forgetAnswers { $0 == .update(id) }
         guard self.session.isAnnounced, self.assets[id]?.isSending == true else { return [] }
         return self.announce(id, at: moment)
     }
@@ -217,14 +219,14 @@ extension PublisherStateMachine {
     }
 
     mutating func acknowledged(
-        by recorder: ClientID, of id: TrackableID, _ payload: ArraySlice<UInt8>?, at moment: Moment
+        by recorder: ClientID, of id: TrackableID, _ payload: ArraySlice<UInt8>?, isRetained: Bool, at moment: Moment
     ) throws(TrackingError) -> [Action] {
         // Cleared: the recorder has gone and says nothing.
         guard let payload else { return [] }
         let acknowledgement = try HistoryCodec.decodeAcknowledgement(payload)
         let given = self.assets[id]?.lastSeq ?? 0
         return self.askSpool(of: id, at: moment) {
-            $0.acknowledged(by: recorder, acknowledgement, given: given, now: moment.now)
+            $0.acknowledged(by: recorder, acknowledgement, given: given, isRetained: isRetained, now: moment.now)
         }
     }
 
@@ -233,23 +235,17 @@ extension PublisherStateMachine {
         var actions: [Action] = []
         for held in self.assets[id]?.spool.contents ?? [] where !held.stored.isEmpty {
             if held.id == self.assets[id]?.stream { self.assets[id]?.lane.forget(held.stored) }
-            self.forgetEvents(held.stored, of: held.id)
+            self.unsentEvents.forget(of: id) { $0.stream == held.id && held.stored.contains($0.seq) }
             actions.append(.log(id, .remove(held.id, held.stored)))
             actions += self.askSpool(of: id, at: moment) { $0.cleared(held.stored, of: held.id, now: moment.now) }
         }
         return actions
     }
 
-    private mutating func forgetEvents(_ seqs: SeqSet, of stream: StreamID) {
-        let kept = zip(self.unsentOwners, self.unsentEvents).filter { $1.stream != stream || !seqs.contains($1.seq) }
-        self.unsentOwners = kept.map(\.0)
-        self.unsentEvents = kept.map(\.1)
-    }
-
     /// The caller wants what waits to go now: records, and what else waits to be asked for.
     mutating func sendRecords(all: Bool, at moment: Moment) -> [Action] {
         self.isReleaseDue = true
-        self.eventsAskedFor = self.unsentEvents.count
+        self.unsentEvents.ask()
         return Array(self.assets.keys).flatMap { id in
             self.showTrip(of: id)
                 + self.askSpool(of: id, at: moment) { all ? $0.flush(now: moment.now) : $0.sendNow(now: moment.now) }

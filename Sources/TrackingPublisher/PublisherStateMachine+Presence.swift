@@ -2,6 +2,9 @@ import TrackingCore
 
 /// Who else is on the trackables, and what they ask.
 extension PublisherStateMachine {
+    /// The most requests remembered of clients that are not present, a trackable.
+    static let maximumRequests = 20_000
+
     mutating func heard(
         _ liveness: Liveness?, from client: ClientID, isRetained: Bool, at moment: Moment
     ) -> [Action] {
@@ -17,6 +20,8 @@ extension PublisherStateMachine {
         _ presence: Presence?, _ kind: MemberKind, on id: TrackableID, from client: ClientID, isRetained: Bool,
         at moment: Moment
     ) -> [Action] {
+        // Another publisher says what stands there.
+        if kind == .publisher, presence != nil, client != self.session.client { self.unclear[.resolution(id)] = nil }
         // What is still on its way about a trackable that was removed concerns nobody.
         guard self.assets[id] != nil else { return [] }
         guard client == self.session.client else {
@@ -59,8 +64,14 @@ extension PublisherStateMachine {
         let id = member.trackable
         guard self.assets[id] != nil else { return [] }
         guard member.presence.kind == .subscriber else {
-            if case .left = change { return [] }
-            return self.compareOwners(member, at: moment)
+            if case .left = change {
+            } else {
+                let overtaken = self.compareOwners(member, at: moment)
+                guard overtaken.isEmpty else { return overtaken }
+            }
+            // What it says, or said, as long as it knows nothing of this one is said over.
+            if self.assets[id]?.isSending == true { self.announceSoon(id, at: moment) }
+            return []
         }
         let subscriber = SubscriberID(client: member.client, session: member.presence.session)
         switch change {
@@ -87,6 +98,20 @@ extension PublisherStateMachine {
         }
     }
 
+    /// Every request that is known is to be heard again on this connection: one that was dropped meanwhile is told by nobody. It
+    /// stands at the broker, or comes with the announcement of who sees this publisher arrive.
+    mutating func expectRequests(at moment: Moment) {
+        self.unconfirmed = self.requests.mapValues { Set($0.keys) }
+        guard !self.unconfirmed.isEmpty else { return }
+        self.timers.set(.requests, deadline: moment.now.advanced(by: self.session.lease))
+    }
+
+    /// What was not heard again counts as dropped.
+    mutating func requestsExpected(at moment: Moment) -> [Action] {
+        let lost = self.unconfirmed
+        return lost.flatMap { id, clients in clients.flatMap { self.requested(nil, on: id, by: $0, at: moment) } }
+    }
+
     /// Announced again at a random moment: brokers may not deliver retained messages to those who come.
     private mutating func announceSoon(_ id: TrackableID, at moment: Moment) {
         guard self.timers.deadline(of: .announce(id)) == nil else { return }
@@ -98,6 +123,7 @@ extension PublisherStateMachine {
         _ request: ResolutionRequest?, on id: TrackableID, by client: ClientID, at moment: Moment
     ) -> [Action] {
         guard self.assets[id] != nil else { return [] }
+        self.unconfirmed[id]?.remove(client)
         guard let request else {
             let sessions = (self.requests[id]?.removeValue(forKey: client) ?? [:]).keys
             return self.reconsider(id, sessions.map { .requestDropped(SubscriberID(client: client, session: $0)) })
@@ -131,6 +157,14 @@ extension PublisherStateMachine {
             return false
         }
         return true
+    }
+
+    /// Whether another publisher, present or not, claims the trackable since later than this one.
+    func isClaimed(_ id: TrackableID) -> Bool {
+        guard let since = self.assets[id]?.since else { return false }
+        return self.presence.standingPublishers(on: id).contains {
+            ($0.since, $0.session) > (since, self.session.session)
+        }
     }
 
     /// The publisher with the latest `since` owns the trackable; a tie goes to the greater session id.

@@ -14,6 +14,7 @@ extension PublisherStateMachine {
             let overtaken = self.presence.owner(of: id).map { self.compareOwners($0, at: moment) } ?? []
             guard overtaken.isEmpty else { return overtaken }
         }
+        self.assets[id]?.isEntered = true
         // After an outage the newest position goes at once.
         self.isReleaseDue = true
         return self.announce(id, at: moment)
@@ -44,7 +45,7 @@ extension PublisherStateMachine {
         actions += self.state(of: id, reason: nil)
         actions += self.resolutionMayHaveChanged(id)
         // Where a newer one waits it goes out by itself.
-        if let update = self.assets[id]?.lane.again(now: moment.now) {
+        if self.sendsByItself, let update = self.assets[id]?.lane.again(now: moment.now) {
             actions += self.send(update, of: id, at: moment)
         }
         return actions
@@ -54,16 +55,17 @@ extension PublisherStateMachine {
     mutating func progress(at moment: Moment) -> [Action] {
         var actions: [Action] = []
         // Over a copy of the names: going through the trackables themselves would copy them all at the first change.
-        for id in self.concerned() {
+        let concerned = self.concerned()
+        for id in concerned {
             actions += self.sendNext(of: id, at: moment)
             let silence = self.assets[id]?.silenceDeadline(isHolding: self.isHolding)
-            self.timers.keep(.silence(id), at: self.session.isAnnounced ? silence : nil)
+            self.timers.keep(.silence(id), at: self.session.isAnnounced && self.sendsByItself ? silence : nil)
             if self.sendsByItself { actions += self.showTrip(of: id) }
             // Behind the live lane: the newest position goes first.
             actions += self.openRecords(of: id, at: moment)
             actions += self.keepHeld(of: id, at: moment)
         }
-        actions += self.sendKeptEvents()
+        for id in concerned { actions += self.tellKeptEvents(of: id) }
         actions += self.leaveIfDone(at: moment)
         for id in self.assets.takeTouched() {
             let asset = self.assets[id]
@@ -127,26 +129,29 @@ extension PublisherStateMachine {
         }
     }
 
-    private mutating func sendKeptEvents() -> [Action] {
-        guard self.session.isAnnounced, self.configuration.isOn, !self.unsentEvents.isEmpty else { return [] }
-        var actions: [Action] = []
-        var kept: [(TrackableID, TrackingEvent)] = []
-        let asked = self.sendsByItself ? self.unsentEvents.count : self.eventsAskedFor
-        self.eventsAskedFor = 0
-        for (place, (id, event)) in zip(self.unsentOwners, self.unsentEvents).enumerated() {
-            guard let asset = self.assets[id] else { continue }
-            // An answer was asked for. What ended a trackable is told as well; nothing is before it is in the log.
-            let isAskedFor = place < asked || event.kind == .command
-            if isAskedFor, event.seq <= asset.written, asset.isSending || asset.failure != nil {
-                actions.append(self.publish(.event(id), MessageCodec.encode(event)))
-            } else {
-                kept.append((id, event))
-                if place < asked { self.eventsAskedFor += 1 }
-            }
+    /// What stands on the topic may not be shown any more: the last position as it may be takes its place, asked for or not. Where
+    /// nothing may be, the topic is cleared.
+    mutating func replacePosition(of id: TrackableID, at moment: Moment) -> [Action] {
+        guard self.assets[id]?.lane.last != nil else { return self.clear(.location(id)) }
+        guard self.session.isAnnounced, self.assets[id]?.isSending == true,
+            let update = self.assets[id]?.lane.replaced(now: moment.now)
+        else { return [] }
+        return self.send(update, of: id, at: moment)
+    }
+
+    /// Tells events that waited, as far as they may go now. Nothing is told before it is in the log.
+    private mutating func tellKeptEvents(of id: TrackableID) -> [Action] {
+        // What ended a trackable is told as well.
+        guard !self.unsentEvents.isEmpty, self.session.isAnnounced, self.configuration.isOn,
+            let asset = self.assets[id], asset.isSending || asset.failure != nil
+        else { return [] }
+        let goesByItself = self.sendsByItself
+        let events = self.unsentEvents.take(of: id) { event, isAskedFor in
+            // The answer to a command was asked for.
+            (goesByItself || isAskedFor || event.kind == .command)
+                && (event.seq <= asset.written || event.stream != asset.stream)
         }
-        self.unsentOwners = kept.map(\.0)
-        self.unsentEvents = kept.map(\.1)
-        return actions
+        return events.map { self.publish(.event(id), MessageCodec.encode($0)) }
     }
 
     /// The states that differ from what was told before.
@@ -158,9 +163,13 @@ extension PublisherStateMachine {
         guard let asset = self.assets[id] else { return [] }
         let isConnected = if case .offline = self.session.phase { false } else { self.configuration.isOn }
         let state = asset.state(isConnected: isConnected, isAlive: self.session.isLivenessConfirmed)
-        guard state != asset.state else { return [] }
-        self.assets[id]?.state = state
         let why = asset.failure ?? asset.refusal?.error ?? (state == .offline ? reason : nil)
+        // The first reason is told as well, and a refusal; not each way in which there is no connection.
+        let isRefused = asset.failure != nil || asset.refusal != nil || self.connectionRefusal != nil
+        let isNewReason = why != nil && why?.code != asset.stateReason && (isRefused || asset.stateReason == nil)
+        guard state != asset.state || isNewReason else { return [] }
+        self.assets[id]?.state = state
+        self.assets[id]?.stateReason = why?.code
         return [.stateChanged(id, state, why)] + self.resolutionMayHaveChanged(id)
     }
 
@@ -180,6 +189,7 @@ extension PublisherStateMachine {
             case .lease(let id): actions += self.leaseEnded(id, at: moment)
             case .intake(let id, let request): actions += self.intakeExpired(request, of: id)
             case .report: actions += self.reportFailed()
+            case .requests: actions += self.requestsExpected(at: moment)
             case .leave: actions += self.leave()
             }
         }
@@ -234,15 +244,20 @@ extension PublisherStateMachine {
         self.isReleaseDue = true
         self.stop = .finishing(by: deadline)
         self.timers.keep(.leave, at: deadline)
+        let wall = self.believedTime(at: moment)
         for id in self.assets.keys {
-            self.assets[id]?.lane.finish()
-            self.assets[id]?.rawLane?.finish()
+            self.assets[id]?.lane.finish(wallClock: wall)
+            self.assets[id]?.rawLane?.finish(wallClock: wall)
         }
         // What the broker refused is tried once more, now; what it refuses then is given up.
         let actions = told + self.assets.keys.flatMap { self.retry($0, at: moment) }
-        guard self.connectionRefusal != nil else { return actions }
         self.connectionRefusal = nil
-        return actions + [.send([.tryNow])]
+        return actions + self.tryNow()
+    }
+
+    /// A connection that waits to be tried again is tried now: somebody asks for something to go out.
+    func tryNow() -> [Action] {
+        if case .offline = self.session.phase { [.send([.tryNow])] } else { [] }
     }
 
     private mutating func leaveIfDone(at moment: Moment) -> [Action] {
@@ -255,12 +270,14 @@ extension PublisherStateMachine {
     /// The orderly goodbye: presences first, then liveness, then the connection.
     private mutating func leave() -> [Action] {
         guard self.stop != .closing else { return [] }
-        let refusal = self.stop == .finishing(by: nil) ? self.connectionRefusal : nil
+        let isLimited = self.stop != .finishing(by: nil)
         // Where there is a limit, the goodbye itself is given a second more.
         let patience: Duration = if case .finishing(by: .some) = self.stop { .seconds(1) } else { .seconds(5) }
         self.stop = .closing
         var actions: [Action] = self.assets.all.compactMap { id, asset in
-            (asset.refusal?.error ?? (asset.failure == nil ? refusal : nil)).map { .givenUp(id, $0) }
+            // Where there is a limit, the end may come before anything went wrong for what is carried.
+            let refusal = asset.failure == nil && !(isLimited && asset.isSent) ? self.connectionRefusal : nil
+            return (asset.refusal?.error ?? refusal).map { .givenUp(id, $0) }
         }
         if self.session.isAnnounced {
             for (id, asset) in self.assets.all where asset.failure == nil && asset.since != nil {

@@ -5,14 +5,14 @@ extension PublisherStateMachine {
     mutating func asked(_ request: LogRequest, _ number: UInt64, at moment: Moment) -> [Action] {
         switch request {
         case .sendNow:
-            let actions = self.sendRecords(all: false, at: moment)
+            let actions = self.tryNow() + self.sendRecords(all: false, at: moment)
             let busy = self.assets.values.filter { $0.spool.isUnderWay || $0.spool.unsent > 0 }.map(\.trackable.id)
             self.senders.append(SendingRequest(number, batchOf: Set(busy), at: moment.now))
             return actions
         case .flush:
             let waiting = self.assets.values.flatMap { $0.spool.contents }
             self.senders.append(SendingRequest(number, everythingOf: waiting, at: moment.now))
-            return self.sendRecords(all: true, at: moment)
+            return self.tryNow() + self.sendRecords(all: true, at: moment)
         case .purge:
             return self.purge(number, at: moment)
         case .putBack(let rows, let id):

@@ -9,7 +9,9 @@ extension PublisherStateMachine {
             floor: trackable.floor ?? self.configuration.floor, default: self.configuration.defaultResolution)
         _ = funnel.changed(.batteryRead(percent: self.battery))
         self.assets[trackable.id] = self.asset(trackable, funnel, at: moment)
-        var actions = self.tellLifecycle(.started, of: [trackable.id], at: moment)
+        self.assets[trackable.id]?.stateReason = self.connectionRefusal?.code
+        var actions: [Action] = [.stateChanged(trackable.id, .offline, self.connectionRefusal)]
+        actions += self.tellLifecycle(.started, of: [trackable.id], at: moment)
         actions += self.tellLowBattery(of: trackable.id, at: moment)
         actions += self.resolutionMayHaveChanged(trackable.id)
         if case .offline = self.session.phase { return actions }
@@ -63,31 +65,48 @@ extension PublisherStateMachine {
         self.logs[id] = asset.held
         self.kept[Self.tripKey(id)] = asset.trip.encoded(at: moment)
         self.requests[id] = nil
+        self.unsentEvents.forget(of: id) { _ in true }
         self.crowded.remove(id)
         self.lesserRefusals[id] = nil
         for timer: Timer in [.silence(id), .announce(id), .retry(id), .lesser(id), .asset(id)] {
             self.timers.remove(timer)
         }
+        // Of a trackable that another publisher owns, what stands is the other's.
+        let clearing = asset.failure == nil && asset.since != nil ? self.clear(id) : []
         var actions = self.apply(self.presence.forget(id), at: moment)
         if self.session.isConnected {
             let commands: [TopicFilter] = self.configuration.takesCommands ? [.topic(.command(id))] : []
-            let paths = (self.filters(id) + commands).map { self.configuration.topicRoot.path($0) }
+            let positions: [TopicFilter] = asset.fed == nil ? [] : [.topic(.location(id))]
+            let paths = (self.filters(id) + commands + positions).map { self.configuration.topicRoot.path($0) }
             actions.append(.send([.unsubscribe(paths)]))
         }
-        // Of a trackable that another publisher owns, what stands is the other's.
-        if asset.failure == nil, asset.since != nil { actions += self.clear(id) }
+        actions += clearing
         actions.append(.removed(id))
         return actions + ended + self.sensorMayHaveChanged()
     }
 
+    /// The presence, and the resolution where no other publisher may have said one.
     mutating func clear(_ id: TrackableID) -> [Action] {
-        self.clear(.publisher(id, self.session.client)) + self.clear(.resolution(id))
+        self.clear(.publisher(id, self.session.client))
+            + (self.presence.standingPublishers(on: id).isEmpty ? self.clear(.resolution(id)) : [])
     }
 
     // MARK: - Fixes and conditions
 
+    /// The source told a fix. With a time that the wire does not carry it would be refused wherever it comes: it is not taken.
+    mutating func told(_ fix: Location, raw: Location, device: Moment, at moment: Moment) -> [Action] {
+        guard WireLimits.allows(fix.time) else {
+            let error = TrackingError(
+                .invalidPayload,
+                "the time of a fix must be Unix time in seconds, as far as the year 5138; is it in milliseconds?")
+            return [.fixRefused(error)]
+        }
+        self.ages.moved(fix, wall: device.wall)
+        return self.captured(fix, raw: WireLimits.allows(raw.time) ? raw : nil, at: moment)
+    }
+
     /// One fix from the source concerns every trackable that is carried.
-    mutating func captured(_ fix: Location, raw: Location, at moment: Moment) -> [Action] {
+    private mutating func captured(_ fix: Location, raw: Location?, at moment: Moment) -> [Action] {
         guard self.configuration.isOn else { return [] }
         var fix = fix
         if fix.batteryLevel == nil, let battery = self.battery { fix.batteryLevel = battery / 100 }
@@ -107,7 +126,7 @@ extension PublisherStateMachine {
         if let point = outcome.point { self.deferralRecorded(point, at: told) }
         let actions = self.tell(outcome.happenings, at: told)
         guard let shown = outcome.shown else { return actions }
-        let raw = self.capture?.isPaused == true ? nil : self.capture?.zones.hidden(raw)
+        let raw = self.capture?.isPaused == true ? nil : raw.flatMap { self.capture?.zones.hidden($0) }
         // A fix that was asked for is recorded whatever the filter says.
         let point = outcome.point ?? (self.reports.isEmpty ? nil : shown)
         return actions
@@ -138,11 +157,11 @@ extension PublisherStateMachine {
         if let next = self.assets[id]?.nextName {
             actions += self.tripChanged(self.assets[id]?.trip.moved(shown, at: moment, next: next), of: id, at: moment)
         }
+        let wall = self.believedTime(at: moment)
         // At every fix, recorded or not.
-        if let near = self.assets[id]?.proximity.moved(shown, now: moment.now) {
+        if let near = self.assets[id]?.proximity.moved(shown, now: moment.now, wallClock: wall) {
             actions += self.reconsider(id, [.nearChanged(near)])
         }
-        let wall = self.believedTime(at: moment)
         if let raw, let rawLocation = self.assets[id]?.capturedRaw(raw) {
             _ = self.assets[id]?.rawLane?.captured(rawLocation, now: moment.now, wallClock: wall)
         }
@@ -258,12 +277,8 @@ extension PublisherStateMachine {
 
     /// It is told as soon as it is in the log and there is a connection; of too many the oldest are not.
     mutating func keepUnsent(_ event: TrackingEvent, of id: TrackableID) {
-        self.unsentEvents.append(event)
-        self.unsentOwners.append(id)
-        guard self.unsentEvents.count > Self.maximumUnsentEvents else { return }
-        self.unsentEvents.removeFirst()
-        self.unsentOwners.removeFirst()
-        self.eventsAskedFor = max(0, self.eventsAskedFor - 1)
+        let isOwn = self.assets[id]?.fed == nil
+        self.unsentEvents.add(event, of: id, most: isOwn ? UnsentEvents.mostOfOwn : UnsentEvents.mostOfOthers)
     }
 
     /// An event with the next number of its stream; its time is the best that is known, and where that is nothing it says so.

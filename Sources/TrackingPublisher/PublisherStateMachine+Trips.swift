@@ -26,7 +26,7 @@ extension PublisherStateMachine {
         _ change: TripStateMachine.Change?, of id: TrackableID, at moment: Moment
     ) -> [Action] {
         guard let change, let seq = self.assets[id]?.nextSeq() else { return [] }
-        let trip = change.trip
+        let trip = self.shown(change.trip)
         let record = SpoolRecord(
             seq: seq, time: trip.end ?? moment.wall, kind: .trip, tripID: trip.id, payload: MessageCodec.encode(trip))
         self.assets[id]?.unshownTrip = trip
@@ -55,7 +55,7 @@ extension PublisherStateMachine {
             asset.isSending, trip.seq <= asset.written || trip.stream != asset.stream
         else { return [] }
         self.assets[id]?.unshownTrip = nil
-        return [self.publish(.trip(id), MessageCodec.encode(trip))]
+        return [self.publish(.trip(id), MessageCodec.encode(self.shown(trip)))]
     }
 
     /// Pauses that begin or end by themselves.

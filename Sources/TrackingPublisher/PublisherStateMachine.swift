@@ -4,181 +4,11 @@ public import TrackingCore
 ///
 /// Everything enters through ``happened(_:at:)`` and leaves as actions; what is to happen later is ``nextDeadline``.
 public struct PublisherStateMachine: Sendable {
-    /// What happened.
-    public enum Event: Hashable, Sendable {
-        /// On the connection.
-        case transport(TransportEvent)
-        /// The source told a position; `raw` is what the receiver said where it was corrected.
-        case fix(Location, raw: Location)
-        /// The battery was read, in percent; `nil` is unknown.
-        case battery(Double?)
-        /// The caller wants this carried.
-        case add(Trackable)
-        /// The caller does not want this carried any more.
-        case remove(TrackableID)
-        /// The caller says something new of what is carried: destination, constraints, filter.
-        case change(Trackable)
-        /// What was asked to be written or read of the log was done, or could not be.
-        case log(TrackableID, LogEvent)
-        /// The user begins a trip, with a mode, or ends it, without one; answered under this number.
-        case trip(TrackableID, TripMode?, request: UInt64)
-        /// Send what waits in the log: one batch of each trackable, or everything.
-        case sendRecords(all: Bool)
-        /// Take one fix and tell it, whatever the resolution in force; answered under this number.
-        case report(request: UInt64)
-        /// Tell how things stand; answered under this number.
-        case snapshot(request: UInt64)
-        /// The caller chose otherwise: what of it may change while it runs comes into force.
-        case configure(PublisherConfiguration)
-        /// A command from the broker was carried out, or was not: this is to be answered.
-        case answer(CommandAnswer, to: ReceivedCommand)
-        /// The caller asks something of the log; answered under this number.
-        case asked(LogRequest, request: UInt64)
-        /// Somebody brought records of a trackable, and waits so long for them to be safe; answered under this number.
-        case take([RecordDraft], of: TrackableID, by: MonotonicTime, request: UInt64)
-        /// Carry what the log holds records of, until they are safe.
-        case drain
-        /// Something to tell everyone about, for every trackable.
-        case notice(TrackingEvent.Kind, [String: TrackingEvent.DetailValue])
-        /// No more is to come: send what waits, take leave and close; not later than `by`, where one is given.
-        case stop(by: MonotonicTime?)
-        /// The next deadline came.
-        case timer
-    }
-
-    /// What became of something that was asked of the log.
-    public enum LogEvent: Hashable, Sendable {
-        /// These are on disk.
-        case appended(StreamID, SeqSet)
-        /// These could not be written.
-        case appendFailed(StreamID, SeqSet, TrackingError)
-        /// The query of this number found these; `missing` were damaged or are not there.
-        case loaded(SpoolRecords, missing: SeqSet, query: UInt64)
-        /// What the query of this number asks for could not be read; it is tried again.
-        case readFailed(query: UInt64)
-        /// Of what was to be found these are known, under these names.
-        case found([RecordMark: RecordName])
-        /// It could not be looked up.
-        case findFailed(TrackingError)
-        /// The log was damaged and opened anew: this is left of it.
-        case reopened(SpoolContents.Trackable)
-        /// These were let go unsent, to keep to the log's limits.
-        case dropped(StreamID, SeqSet)
-        /// This was set aside, durably.
-        case setAside(StreamID, UInt64)
-        /// This could not be set aside.
-        case setAsideFailed(StreamID, UInt64)
-        /// These were set aside, and are records of the log under these numbers; the request asked for that.
-        case putBack(StreamID, SeqSet, request: UInt64)
-        /// They could not be put back; the numbers are given out.
-        case putBackFailed(StreamID, SeqSet, TrackingError, request: UInt64)
-    }
-
-    /// What the caller asks of the log.
-    public enum LogRequest: Hashable, Sendable {
-        /// Send a batch of each trackable, or join the one on its way: answered with `records`.
-        case sendNow
-        /// Send everything that waits: `progressed` now and then, answered with `records`.
-        case flush
-        /// Forget everything that waits: answered with `records`.
-        case purge
-        /// Put these, which were set aside, back in line: answered with `records`.
-        case putBack([QuarantinedRecord], of: TrackableID)
-        /// Carry this in place of what is carried: answered with `bound`.
-        case bind(Trackable, unsent: UnsentPoints)
-        /// Tell how sending goes: answered with `sending`.
-        case sending
-    }
-
-    /// What came of a request.
-    public enum Answer: Hashable, Sendable {
-        /// The trip that began or ended.
-        case trip(Trip)
-        /// So many records.
-        case records(Int)
-        /// The trackable is carried.
-        case bound
-        /// The names of the records that were brought, in their order.
-        case taken([RecordName])
-        /// How sending goes.
-        case sending(SendingFigures)
-        /// The fix that was asked for was recorded.
-        case reported
-        /// How things stand.
-        case snapshot(PublisherSnapshot)
-    }
-
-    /// What is asked of the log.
-    public enum LogAction: Hashable, Sendable {
-        /// Write it, with what it is known by when it comes again; answered by `appended` or `appendFailed`.
-        case append(StreamID, SpoolRecord, mark: RecordMark? = nil)
-        /// Look up which of these are known; answered by `found` or `findFailed`. Nothing is being written that has one of them.
-        case find([RecordMark])
-        /// Read these; answered by `loaded` or `readFailed`.
-        case read(RecordQuery)
-        /// These may go. Not answered.
-        case remove(StreamID, SeqSet)
-        /// Keep this value with what is written next; `nil` removes it. Not answered.
-        case keep(String, [UInt8]?)
-        /// Set it aside; answered by `setAside` or `setAsideFailed`.
-        case quarantine(StreamID, UInt64, TrackingError)
-        /// Record these anew, from this name on, and let go of them under their old one; answered by `appended` and `appendFailed`.
-        case renumber(StreamID, SeqSet, from: RecordName)
-        /// Put these back in line; answered by `putBack` or `putBackFailed`.
-        case putBack(StreamID, [PutBackRecord], request: UInt64)
-        /// Nothing of this stream is left to be told. Not answered.
-        case forget(StreamID)
-    }
-
-    /// What is to be done about it.
-    public enum Action: Hashable, Sendable {
-        /// Give these to the connection, in order.
-        case send([TransportCommand])
-        /// Ask this of the source.
-        case useSensorResolution(Resolution)
-        /// Tell the caller: a trackable's state, with the reason where there is one.
-        case stateChanged(TrackableID, PublisherState, TrackingError?)
-        /// Ask this of the log.
-        case log(TrackableID, LogAction)
-        /// Tell the caller: something happened to a trackable, and was given its number in the log.
-        case told(TrackableID, TrackingEvent)
-        /// Tell the caller: a trip began, went on or ended.
-        case tripChanged(TrackableID, Trip)
-        /// Tell the caller what came of a request.
-        case answered(request: UInt64, Result<Answer, TrackingError>)
-        /// Tell the caller how far a request has come.
-        case progressed(request: UInt64, done: Int, total: Int)
-        /// Carry out this command, and tell `answer`.
-        case commanded(ReceivedCommand)
-        /// Tell the operator: no commands come for this trackable, because the broker refuses them.
-        case commandsRefused(TrackableID, TrackingError)
-        /// Keep the log within these limits from now on.
-        case limitsChanged(SpoolLimits)
-        /// Tell the operator: records could not be written to the log.
-        case logFailed(TrackableID, TrackingError)
-        /// Tell the operator: the log was put back to an earlier state, and this stream of it ends.
-        case numbersReused(TrackableID, StreamID)
-        /// Tell the operator: the broker does not take batches, and why.
-        case recordsRefused(TrackableID, TrackingError)
-        /// Tell the caller: a fix was captured, and what became of it.
-        case captured(TrackableID, Location, LocationFilter.Verdict)
-        /// Tell the caller: a trackable's resolution.
-        case resolutionChanged(TrackableID, ResolutionInForce)
-        /// Tell the operator: a message that cannot be read was skipped.
-        case badMessage(topic: String, TrackingError)
-        /// Tell the operator: the connection came, went or could not be made.
-        case connectionChanged(Disconnection?)
-        /// Tell the caller: this trackable was taken leave of.
-        case removed(TrackableID)
-        /// Tell the caller: leave is taken with positions of this trackable unsent, because the broker refuses them.
-        case givenUp(TrackableID, TrackingError)
-    }
-
     enum Purpose: Hashable, Sendable {
         /// What was subscribed to at once: three filters a trackable, in this order.
         case all([TrackableID])
-        /// Answered once what stands on all of it was read.
-        case settle([TrackableID])
+        /// Answered once what stands on all of it was read; also of these, which are not carried, who publishes them.
+        case settle([TrackableID], leftTo: [TrackableID])
         case adding(TrackableID)
         /// Answered once what stands on the filters of this trackable was read.
         case entering(TrackableID)
@@ -208,6 +38,8 @@ public struct PublisherStateMachine: Sendable {
         case intake(TrackableID, UInt64)
         /// Nobody waits any longer for the fix that was asked for.
         case report
+        /// What was asked before this connection, and not heard again on it, counts no more.
+        case requests
         case leave
     }
 
@@ -218,6 +50,8 @@ public struct PublisherStateMachine: Sendable {
     var presence = PresenceStateMachine()
     /// Requests of those not present yet, and of those present.
     var requests: [TrackableID: [ClientID: [SessionID: Resolution]]] = [:]
+    /// Whose requests were not heard again on this connection.
+    var unconfirmed: [TrackableID: Set<ClientID>] = [:]
     /// Where there is no room for more requests: nobody is looked through again until somebody leaves.
     var crowded: Set<TrackableID> = []
     /// Where something of its own may stand that is to go, with the number of the message that clears it; 0 before one was sent.
@@ -248,15 +82,11 @@ public struct PublisherStateMachine: Sendable {
     var timers = DeadlineQueue<Timer>()
     var clock = ClockStep()
     /// Whether records may be let go for their age.
-    public private(set) var ages = AgeTrust()
+    public internal(set) var ages = AgeTrust()
     var battery: Double?
     var sensor: Resolution?
-    /// Events that wait for a connection, oldest first.
-    var unsentEvents: [TrackingEvent] = []
-    /// The trackables of ``unsentEvents``, in the same order.
-    var unsentOwners: [TrackableID] = []
-    /// How many of the first of ``unsentEvents`` were asked for, where nothing goes by itself.
-    var eventsAskedFor = 0
+    /// Events that wait to be told.
+    var unsentEvents = UnsentEvents()
     /// The clients whose liveness is listened to.
     var watched: Set<ClientID> = []
     var stop: Stop?
@@ -277,11 +107,6 @@ public struct PublisherStateMachine: Sendable {
         /// The goodbye is on its way. Final.
         case closing
     }
-
-    /// The most events that wait for a connection.
-    static let maximumUnsentEvents = 100
-    /// The most requests remembered of clients that are not present, a trackable.
-    static let maximumRequests = 20_000
 
     /// The most publishes of a trackable's resolution that may be unanswered; further changes wait, and the last of them goes
     /// out: however many come and go, nothing waits behind all of them.
@@ -340,9 +165,7 @@ public struct PublisherStateMachine: Sendable {
         }
         switch event {
         case .transport(let event): actions += self.happened(event, at: moment)
-        case .fix(let fix, let raw):
-            self.ages.moved(fix, wall: device.wall)
-            actions += self.captured(fix, raw: raw, at: moment)
+        case .fix(let fix, let raw): actions += self.told(fix, raw: raw, device: device, at: moment)
         case .battery(let percent): actions += self.batteryRead(percent, at: moment)
         case .add(let trackable): actions += self.add(trackable, at: moment)
         case .remove(let id): actions += self.remove(id, at: moment)
@@ -359,6 +182,7 @@ public struct PublisherStateMachine: Sendable {
         case .take(let drafts, let id, let deadline, let request):
             actions += self.take(.init(request: request, drafts: drafts), of: id, by: deadline, at: moment)
         case .drain: actions += self.drain(at: moment)
+        case .forget(let id, let told): self.assets[id]?.forgetPosition(through: told)
         case .notice(let kind, let detail):
             for id in self.assets.keys { actions += self.tell(kind, detail, of: id, at: moment) }
         case .stop(let deadline): actions += self.stop(by: deadline, at: moment)

@@ -45,15 +45,21 @@ struct TrackedAsset: Sendable {
     var owesRecords = false
     /// Whether positions go out live.
     let sendsLive: Bool
+    /// Whether anything goes out without being asked for.
+    var sendsByItself: Bool
 
     /// When it was added, once the standing publishers were read; the latest owns the trackable.
     var since: UnixTime?
+    /// Whether it was announced on this connection, after what stands there was read.
+    var isEntered = false
     var isPresenceConfirmed = false
     var isUpdateAcknowledged = false
     @Boxed var refusal: Refusal? = nil
     @Boxed var failure: TrackingError? = nil
     /// As last told to the caller.
     var state = PublisherState.offline
+    /// Why, as last told to the caller.
+    var stateReason: TrackingError.Code?
     /// As last published; `nil` when it must be published again.
     @Boxed var published: ResolutionInForce? = nil
     /// How many publishes of the resolution in force are not answered.
@@ -86,6 +92,7 @@ struct TrackedAsset: Sendable {
         filter.shortestSilence = Self.shortestSilence(configuration)
         self.lane = LiveLane(filter: filter)
         self.sendsLive = configuration.sendsLive
+        self.sendsByItself = configuration.recording.batchWindow != nil
         self.rawLane = configuration.sendsRawLocations && configuration.sendsLive ? LiveLane(filter: filter) : nil
         self.lowBattery = Self.lowBattery(of: trackable, default: configuration.lowBattery)
     }
@@ -115,13 +122,16 @@ struct TrackedAsset: Sendable {
     }
 
     /// Whether this side may publish it now, given a connection that is announced.
-    var isSending: Bool { self.failure == nil && self.refusal == nil && self.since != nil }
+    var isSending: Bool { self.failure == nil && self.refusal == nil && self.since != nil && self.isEntered }
 
     /// Nothing of it is on its way or waits to be.
     var isIdle: Bool {
         guard self.isWritten else { return false }
         return self.failure != nil || (self.lane.isIdle && self.rawLane?.isIdle ?? true)
     }
+
+    /// Whether nothing of it waits for the broker.
+    var isSent: Bool { self.isIdle && self.spool.unsent == 0 }
 
     /// Whether everything that was captured is in the log, or could not be.
     var isWritten: Bool { self.written == self.lastSeq }
@@ -137,7 +147,7 @@ struct TrackedAsset: Sendable {
     ///
     /// - Parameter isHolding: Whether what waits is held back.
     func silenceDeadline(isHolding: Bool) -> MonotonicTime? {
-        self.isSending ? self.lane.silenceDeadline(isHolding: isHolding) : nil
+        self.isSending && self.trackable.isRepeated ? self.lane.silenceDeadline(isHolding: isHolding) : nil
     }
 
     /// Records up to `seq` are in the log, or could not be written.
@@ -161,6 +171,16 @@ struct TrackedAsset: Sendable {
         self.takenEarly = SeqSet()
         // What waits to be sent bears names of the old life.
         self.lane = LiveLane(filter: self.lane.filter)
+    }
+
+    /// Where it was up to a position that was told is not to be told again.
+    mutating func forgetPosition(through told: Location?) {
+        self.lane.forget(through: told)
+        self.rawLane?.forget(through: told)
+        self.lastTrip = nil
+        guard self.lastFix?.came(after: told) != true else { return }
+        self.lastFix = nil
+        self.places = EventPlaces()
     }
 
     /// What its log holds, with every number that was given out: some may still be on their way to the disk.
@@ -215,18 +235,22 @@ struct TrackedAsset: Sendable {
             resolution: self.funnel.current, isNear: self.funnel.conditions.isNear,
             subscribers: self.funnel.conditions.subscribers, isLowBattery: self.funnel.isLowBattery, state: self.state,
             filter: self.trackable.filter,
-            // Where nothing is sent live no update is to be expected.
-            maximumSilence: self.sendsLive ? self.lane.filter.effectiveMaximumSilence : .zero)
+            // Where nothing is sent live by itself, or nothing again, no update is to be expected.
+            maximumSilence: self.sendsLive && self.sendsByItself && self.trackable.isRepeated
+                ? self.lane.filter.effectiveMaximumSilence : .zero)
     }
 
     /// The connection is gone: what was in flight is lost with it.
     mutating func connectionLost() {
+        self.isEntered = false
         self.isPresenceConfirmed = false
         self.isUpdateAcknowledged = false
         self.published = nil
         self.resolutionsUnderWay = 0
         self.lane.failed()
         self.rawLane?.failed()
+        // What was cleared meanwhile, as what is erased is, nobody tells: who only passes positions on does not bring one back.
+        if self.fed != nil { self.lane.forgetTaken() }
     }
 
     /// The broker's rules forbid it: try again after a wait that grows to 15 minutes.

@@ -88,13 +88,15 @@ public final class Recorder<Transport: MessageTransport>: Service {
     private func decide(_ group: inout DiscardingTaskGroup) async {
         var machine = RecorderStateMachine(configuration: self.configuration)
         var alarm = Alarm()
-        // Who waits for room: nothing more is read meanwhile, and the broker is held back.
-        var held: [CheckedContinuation<Void, Never>] = []
+        // What takes in waits for room: nothing more is read meanwhile, and the broker is held back.
+        var held: [Receipt] = []
         var inbox = Inbox(self.mailbox)
         while let envelope = await inbox.next() {
             for action in machine.happened(envelope.event, at: self.clock.moment) { self.perform(action, &group) }
             self.metrics.note(withheld: machine.withheld, lag: machine.lag(at: self.clock.moment.now))
-            if let receipt = envelope.receipt { held.append(receipt) }
+            if let receipt = envelope.receipt {
+                if case .intake = envelope.event { held.append(receipt) } else { receipt.resume() }
+            }
             if !machine.isFull {
                 for receipt in held { receipt.resume() }
                 held = []
@@ -141,23 +143,53 @@ public final class Recorder<Transport: MessageTransport>: Service {
     private func keepHouse() async {
         let (keep, keepOf) = (self.configuration.keep, self.configuration.keepOf)
         guard keep != nil || !keepOf.isEmpty else { return }
+        var ages = RetentionClock()
         while !Task.isCancelled {
-            for (id, time) in keepOf { await self.removeExpired(after: time, of: [id]) }
-            if let keep { await self.removeExpired(after: keep, except: Set(keepOf.keys)) }
+            do throws(TrackingError) {
+                let moment = self.clock.moment
+                let now = ages.time(
+                    at: moment, newest: try await self.store.newest(),
+                    isSynchronized: SystemClockTrust.isSynchronized)
+                if now < moment.wall {
+                    self.logger.warning(
+                        "ages are counted by what was recorded last: nobody vouches for the clock",
+                        metadata: ["ahead": "\(moment.wall.since(now))"])
+                }
+                for (id, time) in keepOf { try await self.removeExpired(before: now, after: time, of: [id]) }
+                if let keep {
+                    try await self.removeExpired(before: now, after: keep, except: Set(keepOf.keys))
+                }
+            } catch {
+                self.logger.warning("what is too old was not removed", metadata: ["reason": "\(error)"])
+            }
             try? await Task.sleep(for: .seconds(3600))
         }
     }
 
     private func removeExpired(
-        after time: Duration, of ids: [TrackableID]? = nil, except exceptions: Set<TrackableID> = []
-    ) async {
-        let limit = UnixTime(self.clock.moment.wall.seconds - time.inSeconds)
-        do throws(TrackingError) {
-            let count = try await self.store.removeExpired(before: limit, of: ids, except: exceptions)
-            if count > 0 { self.logger.info("removed what was too old", metadata: ["records": "\(count)"]) }
-        } catch {
-            self.logger.warning("what is too old was not removed", metadata: ["reason": "\(error)"])
+        before now: UnixTime, after time: Duration, of ids: [TrackableID]? = nil,
+        except exceptions: Set<TrackableID> = []
+    ) async throws(TrackingError) {
+        let limit = UnixTime(now.seconds - time.inSeconds)
+        let emptied = try await self.emptied(before: limit, of: ids, except: exceptions)
+        let count = try await self.store.removeExpired(before: limit, of: ids, except: exceptions)
+        if count > 0 { self.logger.info("removed what was too old", metadata: ["records": "\(count)"]) }
+        if !emptied.isEmpty {
+            self.logger.warning(
+                "all positions were too old, and removed",
+                metadata: [
+                    "trackables": "\(emptied.count)",
+                    "of": "\(emptied.prefix(10).map(\.rawValue).joined(separator: " "))",
+                ])
         }
+    }
+
+    /// The trackables of which no position is left once what is of an earlier time is removed.
+    private func emptied(
+        before limit: UnixTime, of ids: [TrackableID]?, except exceptions: Set<TrackableID>
+    ) async throws(TrackingError) -> [TrackableID] {
+        try await self.store.lastPositions(of: ids)
+            .filter { $0.location.time < limit && !exceptions.contains($0.trackable) }.map(\.trackable)
     }
 
     // MARK: - What is told
@@ -209,7 +241,9 @@ public final class Recorder<Transport: MessageTransport>: Service {
                 "the broker drops messages: its queues are too short for a recorder that stalls; raise max_queued_messages",
                 metadata: ["dropped": "\(count)"])
         case .storeAway(let error, let wait):
-            self.logger.error("the store takes nothing", metadata: ["reason": "\(error)", "retry in": "\(wait)"])
+            var metadata: Logger.Metadata = ["reason": "\(error)"]
+            if let wait { metadata["retry in"] = "\(wait)" }
+            self.logger.error("the store takes nothing", metadata: metadata)
         case .storeRefuses(let error):
             self.logger.error(
                 "the store refuses a record: it is looked for, and set aside", metadata: ["reason": "\(error)"])

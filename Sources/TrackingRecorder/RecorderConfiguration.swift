@@ -21,6 +21,10 @@ public struct RecorderConfiguration: MemberConfiguration, Hashable {
     /// Whether nothing was ever recorded, so that nothing can have been missed.
     public var isFirstRun = false
 
+    /// So many records are stored at once at the latest, whatever the messages; what is declared gone counts.
+    public static let pageRecords = 25_000
+    /// So many bytes of messages are stored at once at the latest.
+    public static let pageBytes = 4_000_000
     /// What came is stored this long after the first of it at the latest.
     public static let longestWait = Duration.milliseconds(50)
     /// Acknowledgements that nobody waits for, those of live positions, are said together, so often.
@@ -29,6 +33,8 @@ public struct RecorderConfiguration: MemberConfiguration, Hashable {
     public static let firstStoreWait = Duration.milliseconds(250)
     /// What the waits grow to.
     public static let longestStoreWait = Duration.seconds(30)
+    /// A store that has not answered for so long is away: longer than it waits for others by itself.
+    public static let longestCommit = Duration.seconds(6)
     /// So often what the store refuses is tried as it is; then the record that is refused is looked for.
     public static let triesBeforeBlame = 3
     /// How long an orderly end may wait for the store.
@@ -72,8 +78,8 @@ public enum RecorderEvent: Hashable, Sendable {
     case possibleGap
     /// The broker has dropped so many messages, for whomever, since it was looked at last: its queues are too short.
     case brokerDropped(Int)
-    /// The store took nothing; it is tried again after this wait.
-    case storeAway(TrackingError, retry: Duration)
+    /// The store took nothing; it is tried again after this wait. `nil`: it has not answered yet.
+    case storeAway(TrackingError, retry: Duration?)
     /// The store refuses a record, for good: it is looked for, and set aside.
     case storeRefuses(TrackingError)
     /// The store takes again, after so long.

@@ -5,9 +5,13 @@ struct RecorderPage: Sendable {
     /// What is stored next: all of it, or a part where the store refused the whole.
     var batch = RecordingBatch()
     /// How many messages it is made of.
-    var messages = 0
+    private(set) var messages = 0
+    /// How many records they brought: points, trips, events, what is declared gone, and what is set aside.
+    private(set) var records = 0
+    /// How many bytes they were.
+    private(set) var bytes = 0
     /// When the first of them came.
-    var since: MonotonicTime?
+    private(set) var since: MonotonicTime?
     /// How many messages had come on `connection` when it was closed.
     var through = 0
     var connection = -1
@@ -18,6 +22,34 @@ struct RecorderPage: Sendable {
     /// The parts that are stored after `batch`.
     private var rest: [RecordingBatch] = []
     private var refusals = 0
+
+    /// Whether it is closed: with so many messages, or with as many records or bytes as memory is for.
+    func isFull(of window: Int) -> Bool {
+        self.messages >= window || self.records >= RecorderConfiguration.pageRecords
+            || self.bytes >= RecorderConfiguration.pageBytes
+    }
+
+    /// A message came.
+    mutating func take(_ message: IncomingMessage, root: TopicRoot, receivedAt: UnixTime, now: MonotonicTime) {
+        let (recordings, refused) = (self.batch.recordings.count, self.batch.refused.count)
+        self.batch.received(message, root: root, at: receivedAt)
+        self.records += self.batch.recordings[recordings...].reduce(self.batch.refused.count - refused) {
+            $0 + $1.points.count + $1.trips.count + $1.events.count + ($1.declaration?.gone.count ?? 0)
+        }
+        self.bytes += message.payload.count
+        self.count(now)
+    }
+
+    /// A note is stored with the messages.
+    mutating func take(_ note: RefusedMessage, now: MonotonicTime) {
+        self.batch.refused.append(note)
+        self.count(now)
+    }
+
+    private mutating func count(_ now: MonotonicTime) {
+        self.messages += 1
+        self.since = self.since ?? now
+    }
 
     /// The store took ``batch``.
     ///

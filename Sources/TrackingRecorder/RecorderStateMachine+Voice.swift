@@ -48,7 +48,7 @@ extension RecorderStateMachine {
         guard case .takenOver = self.session.phase else { return [] }
         let error = TrackingError(
             .takenOver,
-            "another program uses the client id '\(self.session.client)'; give each recorder its own --name")
+            "another program uses the client id '\(self.session.client)'; give each recorder a name of its own")
         return self.fail(error, at: moment)
     }
 

@@ -35,9 +35,24 @@ public struct RecorderStateMachine: Sendable {
         /// Nothing. Can transition to: `busy`.
         case idle
         /// The store is at it. Can transition to: `idle`, `waiting`, `busy` with the next part.
-        case busy(RecorderPage, failures: Int, since: MonotonicTime)
+        case busy(Attempt)
         /// It failed, and is tried again. Can transition to: `busy`.
-        case waiting(RecorderPage, failures: Int, since: MonotonicTime, until: MonotonicTime)
+        case waiting(Attempt, until: MonotonicTime)
+    }
+
+    /// A page on its way into the store.
+    struct Attempt: Sendable {
+        var page: RecorderPage
+        var failures = 0
+        /// When it was given to the store first.
+        let since: MonotonicTime
+        /// Whether it was told that the store does not answer.
+        var isOverdue = false
+
+        /// When it is to be told that the store does not answer; where it has failed, that was told.
+        var overdueAt: MonotonicTime? {
+            self.failures > 0 || self.isOverdue ? nil : self.since.advanced(by: RecorderConfiguration.longestCommit)
+        }
     }
 
     let configuration: RecorderConfiguration
@@ -47,6 +62,8 @@ public struct RecorderStateMachine: Sendable {
     /// How many messages came on the connection of this number.
     private var taken = 0
     private var connection = -1
+    /// When the last message came.
+    private var lastReceived = UnixTime(-.infinity)
     private var refusals = RefusedFilters()
     /// What is to be acknowledged and has not been said, and when it is said at the latest.
     var owed: [TrackableID: Acknowledgement] = [:]
@@ -74,7 +91,7 @@ public struct RecorderStateMachine: Sendable {
     /// Whether nothing more is taken in until the store has taken what came.
     public var isFull: Bool {
         if case .idle = self.storing { return false }
-        return !self.isStopping && self.waiting.messages >= self.configuration.window
+        return !self.isStopping && self.waiting.isFull(of: self.configuration.window)
     }
 
     /// How many messages came and are not stored yet.
@@ -90,7 +107,7 @@ public struct RecorderStateMachine: Sendable {
     private var storedNow: RecorderPage? {
         switch self.storing {
         case .idle: nil
-        case .busy(let page, _, _), .waiting(let page, _, _, _): page
+        case .busy(let attempt), .waiting(let attempt, _): attempt.page
         }
     }
 
@@ -102,8 +119,8 @@ public struct RecorderStateMachine: Sendable {
         var deadlines = [self.owedUntil, self.session.nextDeadline, self.stopUntil, self.refusals.retryAt]
         switch self.storing {
         case .idle: deadlines.append(self.waiting.since?.advanced(by: RecorderConfiguration.longestWait))
-        case .busy: break
-        case .waiting(_, _, _, let until): deadlines.append(until)
+        case .busy(let attempt): deadlines.append(attempt.overdueAt)
+        case .waiting(_, let until): deadlines.append(until)
         }
         return deadlines.compactMap { $0 }.min()
     }
@@ -143,8 +160,8 @@ public struct RecorderStateMachine: Sendable {
             // What comes after the last page was closed is not acknowledged: the broker keeps it.
             guard !self.isStopping else { return [] }
             self.taken += 1
-            self.waiting.batch.received(message, root: self.configuration.topicRoot, at: moment.wall)
-            self.countMessage(moment.now)
+            self.waiting.take(
+                message, root: self.configuration.topicRoot, receivedAt: self.receipt(moment.wall), now: moment.now)
             return []
         case .subscribed(_, let refusals):
             return self.refusals.answered(refusals, now: moment.now).map {
@@ -154,17 +171,20 @@ public struct RecorderStateMachine: Sendable {
         }
     }
 
-    private mutating func countMessage(_ now: MonotonicTime) {
-        self.waiting.messages += 1
-        self.waiting.since = self.waiting.since ?? now
+    /// When a message came: many come in one moment, and what stands on a topic has an order. A clock that was set back by more
+    /// than a second begins anew.
+    private mutating func receipt(_ wall: UnixTime) -> UnixTime {
+        let last = self.lastReceived.seconds
+        let isBehind = (0..<1).contains(last - wall.seconds)
+        self.lastReceived = isBehind ? UnixTime(max(last + 1e-6, last.nextUp)) : wall
+        return self.lastReceived
     }
 
     private mutating func noteGap(at moment: Moment) {
         let note = RefusedMessage(
             topic: self.configuration.topicRoot.path, receivedAt: moment.wall,
             reason: RefusedMessage.possibleGapReason, payload: [])
-        self.waiting.batch.refused.append(note)
-        self.countMessage(moment.now)
+        self.waiting.take(note, now: moment.now)
     }
 
     // MARK: - Storing
@@ -173,7 +193,7 @@ public struct RecorderStateMachine: Sendable {
     private mutating func storeIfDue(at moment: Moment, isNext: Bool = false) -> [Action] {
         guard case .idle = self.storing, let since = self.waiting.since, self.failure == nil else { return [] }
         guard
-            isNext || self.stopUntil != nil || self.waiting.messages >= self.configuration.window
+            isNext || self.stopUntil != nil || self.waiting.isFull(of: self.configuration.window)
                 || since.duration(to: moment.now) >= RecorderConfiguration.longestWait
         else { return [] }
         var page = self.waiting
@@ -181,18 +201,22 @@ public struct RecorderStateMachine: Sendable {
         page.connection = self.connection
         page.awaited = page.batch.awaited
         self.waiting = RecorderPage()
-        self.storing = .busy(page, failures: 0, since: moment.now)
+        self.storing = .busy(Attempt(page: page, since: moment.now))
         return [.store(page.batch)]
     }
 
     private mutating func stored(_ acknowledgements: [TrackableID: Acknowledgement], at moment: Moment) -> [Action] {
-        guard case .busy(var page, let failures, let since) = self.storing else { return [] }
-        guard page.stored(acknowledgements) else {
-            self.storing = .busy(page, failures: failures, since: since)
-            return [.store(page.batch)]
+        guard case .busy(var attempt) = self.storing else { return [] }
+        guard attempt.page.stored(acknowledgements) else {
+            self.storing = .busy(attempt)
+            return [.store(attempt.page.batch)]
         }
         self.storing = .idle
-        var actions: [Action] = failures > 0 ? [.tell(.storeBack(after: since.duration(to: moment.now)))] : []
+        let page = attempt.page
+        var actions: [Action] = []
+        if attempt.failures > 0 || attempt.isOverdue {
+            actions.append(.tell(.storeBack(after: attempt.since.duration(to: moment.now))))
+        }
         if page.connection >= 0 {
             actions.append(.intake([.acknowledge(through: page.through, connection: page.connection)]))
         }
@@ -201,19 +225,20 @@ public struct RecorderStateMachine: Sendable {
     }
 
     private mutating func storeFailed(_ error: TrackingError, at moment: Moment) -> [Action] {
-        guard case .busy(var page, let failures, let since) = self.storing else { return [] }
+        guard case .busy(var attempt) = self.storing else { return [] }
         if error.code == .storeUnusable { return self.fail(error, at: moment) }
         if error.code == .storeRefused {
-            let refusal = page.refused(error, root: self.configuration.topicRoot)
+            let refusal = attempt.page.refused(error, root: self.configuration.topicRoot)
             if refusal != .tryAgain {
-                self.storing = .busy(page, failures: failures, since: since)
-                return (refusal == .search ? [.tell(.storeRefuses(error))] : []) + [.store(page.batch)]
+                self.storing = .busy(attempt)
+                return (refusal == .search ? [.tell(.storeRefuses(error))] : []) + [.store(attempt.page.batch)]
             }
         }
         let wait = min(
-            RecorderConfiguration.longestStoreWait, RecorderConfiguration.firstStoreWait * (1 << min(failures, 10)))
-        self.storing = .waiting(
-            page, failures: failures + 1, since: since, until: moment.now.advanced(by: wait))
+            RecorderConfiguration.longestStoreWait,
+            RecorderConfiguration.firstStoreWait * (1 << min(attempt.failures, 10)))
+        attempt.failures += 1
+        self.storing = .waiting(attempt, until: moment.now.advanced(by: wait))
         return [.tell(.storeAway(error, retry: wait))]
     }
 
@@ -227,9 +252,18 @@ public struct RecorderStateMachine: Sendable {
 
     private mutating func timerFired(at moment: Moment) -> [Action] {
         var actions: [Action] = []
-        if case .waiting(let page, let failures, let since, let until) = self.storing, until <= moment.now {
-            self.storing = .busy(page, failures: failures, since: since)
-            actions.append(.store(page.batch))
+        switch self.storing {
+        case .waiting(let attempt, let until) where until <= moment.now:
+            self.storing = .busy(attempt)
+            actions.append(.store(attempt.page.batch))
+        case .busy(var attempt):
+            guard let overdueAt = attempt.overdueAt, overdueAt <= moment.now else { break }
+            attempt.isOverdue = true
+            self.storing = .busy(attempt)
+            let error = TrackingError(
+                .storeFailed, "the history has not answered for \(RecorderConfiguration.longestCommit)")
+            actions.append(.tell(.storeAway(error, retry: nil)))
+        case .idle, .waiting: break
         }
         if let until = self.owedUntil, until <= moment.now { actions += self.sayAll() }
         if let filters = self.refusals.timerFired(now: moment.now) { actions.append(.intake([.subscribe(filters, 1)])) }

@@ -1,7 +1,7 @@
 public import Synchronization
 
 /// One teller, any number of listeners, each with a buffer of its own: a slow listener loses the oldest of its own buffer
-/// and holds nobody up. Inlinable, so that it is compiled for the elements of its users.
+/// and holds nobody up, unless it is to lose nothing and whoever tells waits for it. Inlinable, so that it is compiled for the elements of its users.
 public final class Broadcast<Element: Sendable>: Sendable {
     @usableFromInline
     struct Place {
@@ -46,9 +46,12 @@ public final class Broadcast<Element: Sendable>: Sendable {
     public var lost: Int { self.state.withLock { $0.lost } }
 
     /// A new listener; it hears everything from now on, until its stream is cancelled or let go.
+    ///
+    /// - Parameter losingNothing: Whether everything is kept for it: whoever tells is to wait for ``caughtUp()`` now and then.
     @inlinable
-    public func listen() -> AsyncStream<Element> {
-        let buffer = BoundedBuffer<Element>(count: self.buffer, bytes: self.bytes)
+    public func listen(losingNothing: Bool = false) -> AsyncStream<Element> {
+        let buffer = BoundedBuffer<Element>(
+            count: losingNothing ? .max : self.buffer, bytes: losingNothing ? .max : self.bytes)
         let listener = self.state.withLock { state in
             state.next += 1
             let key = state.next
@@ -69,6 +72,16 @@ public final class Broadcast<Element: Sendable>: Sendable {
         let bytes = self.size(element)
         let lost = listeners.reduce(0) { $0 + $1.tell(element, bytes: bytes) }
         if lost > 0 { self.state.withLock { $0.lost += lost } }
+    }
+
+    /// Returns once no listener that loses nothing is behind by more than another one's buffer, or the task is cancelled. One
+    /// that was let go meanwhile is not waited for.
+    public func caughtUp() async {
+        while self.isSomebodyBehind, (try? await Task.sleep(for: .milliseconds(1))) != nil {}
+    }
+
+    private var isSomebodyBehind: Bool {
+        self.state.withLock { $0.listeners }.contains { $0.isBehind(count: self.buffer, bytes: self.bytes) }
     }
 
     /// Nothing more will be told.
@@ -116,6 +129,13 @@ final class Listener<Element: Sendable>: Sendable {
         }
         waiter?.resume(returning: element)
         return lost
+    }
+
+    /// Whether more waits than this.
+    func isBehind(count: Int, bytes: Int) -> Bool {
+        self.state.withLock { state in
+            state.buffer.count > 1 && (state.buffer.count > count || state.buffer.bytes > bytes)
+        }
     }
 
     /// What was told already is still handed over.

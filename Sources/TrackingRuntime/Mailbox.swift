@@ -11,10 +11,10 @@ public final class Mailbox<Event: Sendable>: Sendable {
         /// What happened.
         public let event: Event
         /// Whom to tell that it was dealt with.
-        public let receipt: CheckedContinuation<Void, Never>?
+        public let receipt: Receipt?
 
         @inlinable
-        init(event: Event, receipt: CheckedContinuation<Void, Never>?) {
+        init(event: Event, receipt: Receipt?) {
             self.event = event
             self.receipt = receipt
         }
@@ -59,12 +59,19 @@ public final class Mailbox<Event: Sendable>: Sendable {
         self.put(CollectionOfOne(Envelope(event: event, receipt: nil)))
     }
 
-    /// Tells the decider and returns when it says so: what keeps a fast teller from filling memory.
+    /// Tells the decider; who waits for `receipt` is let go when it says so.
+    @inlinable
+    public func post(_ event: Event, receipt: Receipt) {
+        self.put(CollectionOfOne(Envelope(event: event, receipt: receipt)))
+    }
+
+    /// Tells the decider and returns when it says so: what keeps a fast teller from filling memory. When the task is cancelled it
+    /// is told all the same, and not waited for.
     @inlinable
     public func postAndWait(_ event: Event) async {
-        await withCheckedContinuation { receipt in
-            self.put(CollectionOfOne(Envelope(event: event, receipt: receipt)))
-        }
+        let receipt = Receipt()
+        self.post(event, receipt: receipt)
+        await receipt.wait()
     }
 
     /// Tells the decider a batch, and waits for it now and then and at the end: a fast teller fills no memory, and what others
@@ -74,12 +81,12 @@ public final class Mailbox<Event: Sendable>: Sendable {
         var start = 0
         while start < others.count {
             let end = min(start + Self.stride, others.count)
-            await withCheckedContinuation { receipt in
-                self.put(
-                    (start..<end).map { index in
-                        Envelope(event: event(others[index]), receipt: index == end - 1 ? receipt : nil)
-                    })
-            }
+            let receipt = Receipt()
+            self.put(
+                (start..<end).map { index in
+                    Envelope(event: event(others[index]), receipt: index == end - 1 ? receipt : nil)
+                })
+            await receipt.wait()
             start = end
         }
     }
@@ -127,6 +134,45 @@ public final class Mailbox<Event: Sendable>: Sendable {
         let (refused, waiter, taken) = self.state.withLock { state in state.add(envelopes) }
         if refused { for envelope in envelopes { envelope.receipt?.resume() } }
         waiter?.resume(returning: taken)
+    }
+}
+
+/// Says that an event was dealt with, to the one who waits for that.
+public final class Receipt: Sendable {
+    private enum State {
+        case open
+        case awaited(CheckedContinuation<Void, Never>)
+        case given
+    }
+
+    private let state = Mutex(State.open)
+
+    /// Makes one that was not given yet.
+    public init() {}
+
+    /// Whoever waits goes on; the first time counts.
+    public func resume() {
+        let before = self.state.withLock { state in
+            defer { state = .given }
+            return state
+        }
+        if case .awaited(let waiter) = before { waiter.resume() }
+    }
+
+    /// Returns once it was given, or when the task is cancelled. For one who waits.
+    public func wait() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { waiter in
+                let isGiven = self.state.withLock { state in
+                    if case .given = state { return true }
+                    state = .awaited(waiter)
+                    return false
+                }
+                if isGiven { waiter.resume() }
+            }
+        } onCancel: {
+            self.resume()
+        }
     }
 }
 

@@ -17,7 +17,9 @@ extension SpoolFile {
         for entry in marked {
             guard let mark = entry.mark else { continue }
             let name = RecordName(stream: entry.stream, seq: entry.record.seq)
-            try self.insert(StoredMark(trackable: entry.trackable, key: mark.key, name: name, added: added), db)
+            let row = StoredMark(trackable: entry.trackable, key: mark.key, name: name, added: added)
+            // One that is there already is damaged, or the record would be known.
+            try self.insert(row, isNewest: true, db)
         }
         for (id, own) in Dictionary(grouping: marked, by: \.trackable) {
             self.book.marks[id] = try self.book.marks[id].map { $0 + own.count } ?? self.countMarks(of: id, db)
@@ -27,9 +29,13 @@ extension SpoolFile {
         try self.letGoMarks(before: added - RecordMark.maximumAge.components.seconds, db)
     }
 
-    func insert(_ mark: StoredMark, _ db: Database) throws {
+    /// - Parameter isNewest: Whether it takes the place of one that is there.
+    func insert(_ mark: StoredMark, isNewest: Bool = false, _ db: Database) throws {
         let statement = try DirectStatement(
-            "INSERT OR IGNORE INTO mark (trackable, key, name, added, checksum) VALUES (?, ?, ?, ?, ?)", in: db)
+            """
+            INSERT OR \(isNewest ? "REPLACE" : "IGNORE") INTO mark (trackable, key, name, added, checksum) \
+            VALUES (?, ?, ?, ?, ?)
+            """, in: db)
         statement.bind(mark.trackable.rawValue, 1)
         statement.bind(mark.name.description, 3)
         statement.bind(mark.added, 4)

@@ -225,6 +225,7 @@ extension SpoolFile {
         defer { statement.reset() }
         var rows: [Trimmed] = []
         var cut = (rows: 0, place: Int64(0))
+        var last: Int64 = 0
         while rows.count < Self.trimmedAtOnce, try statement.step() {
             let (number, seq) = (statement.integer(1), UInt64(clamping: statement.integer(2)))
             let row = Trimmed(
@@ -237,8 +238,24 @@ extension SpoolFile {
             case .undecided: break
             case .stays: return (rows[..<cut.rows], cut.place)
             }
+            last = statement.integer(0)
+        }
+        // Of more that are undecided than go together the first decided one decides.
+        if cut.rows == 0, rows.count == Self.trimmedAtOnce, try self.nextGoes(statement, &trimming) {
+            cut = (rows.count, last)
         }
         return (rows[..<cut.rows], cut.place)
+    }
+
+    /// Whether the next row that decides goes.
+    private func nextGoes(_ rows: DirectStatement, _ trimming: inout SpoolTrimming) throws -> Bool {
+        while try rows.step() {
+            let floor = self.book.stream(number: rows.integer(1))?.floor ?? 0
+            guard UInt64(clamping: rows.integer(2)) >= floor else { continue }
+            let verdict = trimming.consider(bytes: Int(clamping: rows.integer(3)), time: UnixTime(rows.number(4)))
+            if verdict != .undecided { return verdict == .goes }
+        }
+        return false
     }
 
     private func trim(_ rows: ArraySlice<Trimmed>, through place: Int64, _ db: Database) throws -> [SpoolPart] {

@@ -12,7 +12,7 @@ final class SpoolLock {
     init(log path: String) throws(TrackingError) {
         self.descriptor = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard self.descriptor >= 0, flock(self.descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK else { return }
-        throw TrackingError(.spoolFailed, "the log \(path) is in use by another program: give each its own --spool")
+        throw TrackingError(.spoolFailed, "the log \(path) is in use by another program: give each a log of its own")
     }
 
     deinit {

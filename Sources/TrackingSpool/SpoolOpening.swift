@@ -46,7 +46,7 @@ struct SpoolOpening {
     private var isForeign: TrackingError {
         TrackingError(
             .spoolFailed,
-            "the file \(self.path) is not a log and was left as it is: name another with --spool, or move it away")
+            "the file \(self.path) is not a log and was left as it is: name another, or move it away")
     }
 
     private func open(_ closing: ClosingMark.Closing?) throws -> SpoolFile {

@@ -23,6 +23,7 @@ enum WriteAheadCheck {
             if isWhole {
                 // Frames of an earlier round may follow: they are in the file already.
                 guard head[(start + 8)..<(start + 16)] == salts else {
+                    if isCommit, Self.isOfThisRound(head[(start + 8)..<(start + 16)], salts) { return true }
                     isWhole = false
                     continue
                 }
@@ -30,11 +31,16 @@ enum WriteAheadCheck {
                 sum.add(bytes[(start + 24)..<(start + self.frame)])
                 isWhole = Self.matches(sum, bytes[(start + 16)..<(start + 24)])
                 if !isWhole, isCommit { return true }
-            } else if isCommit, head[(start + 8)..<(start + 16)] == salts || !isHeaderWhole {
+            } else if isCommit, Self.isOfThisRound(head[(start + 8)..<(start + 16)], salts) || !isHeaderWhole {
                 return true
             }
         }
         return false
+    }
+
+    /// Whether a frame has one of its round's two salts at least: each round has two new ones, and damage rarely meets both.
+    private static func isOfThisRound(_ found: ArraySlice<UInt8>, _ salts: ArraySlice<UInt8>) -> Bool {
+        found.prefix(4) == salts.prefix(4) || found.suffix(4) == salts.suffix(4)
     }
 
     private static func matches(_ sum: Sum, _ bytes: ArraySlice<UInt8>) -> Bool {

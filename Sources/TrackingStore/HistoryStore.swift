@@ -69,6 +69,11 @@ public protocol HistoryStore: Sendable {
         of trackable: TrackableID, during times: TimeSpan, after last: TrackingEvent?, limit: Int
     ) async throws(TrackingError) -> [TrackingEvent]
 
+    /// The newest times of what is stored: by them a clock is judged that is not known to be right.
+    ///
+    /// - Throws: `storeFailed`.
+    func newest() async throws(TrackingError) -> NewestTimes
+
     /// What the store knows of a trackable's streams; `nil` when it does not know the trackable.
     ///
     /// - Throws: `storeFailed`.
@@ -123,20 +128,6 @@ extension HistoryStore {
         } while after != nil
     }
 
-    /// Whether a query left a point out for its place, between a time and a point that it found. Asked where numbers of a stream
-    /// are passed over all of which are stored.
-    ///
-    /// - Throws: `storeFailed`.
-    public func hasLeftOut(
-        _ query: PointQuery, after time: UnixTime, before point: Location
-    ) async throws(TrackingError) -> Bool {
-        guard query.box != nil else { return false }
-        var between = query
-        between.box = nil
-        between.times = TimeSpan(from: UnixTime(time.seconds.nextUp), to: point.time)
-        return try await !self.points(between, after: nil, limit: 1).points.isEmpty
-    }
-
     /// All trips of a trackable that were under way in `times`, by their start.
     ///
     /// - Throws: `storeFailed`.
@@ -180,8 +171,10 @@ extension HistoryStore {
 
 /// The bounds of a store that no configuration moves.
 public enum StoreLimits {
-    /// So many messages are kept that were set aside; the oldest go.
+    /// So many messages are kept at most that were set aside. Of whom there are most, the oldest go.
     public static let quarantine = 10_000
+    /// So many notes of possible gaps are kept; the oldest go.
+    public static let keptGaps = 1000
     /// So many of the last moments are told at which something may be missing.
     public static let possibleGaps = 20
     /// So many more points than asked for a page may have, when they have the same time.

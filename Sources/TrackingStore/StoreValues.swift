@@ -98,6 +98,20 @@ public struct LastPosition: Hashable, Sendable {
     }
 }
 
+/// The newest times of what is stored.
+public struct NewestTimes: Hashable, Sendable {
+    /// That of a position whose clock was right; up to some moments before the newest.
+    public var position: UnixTime?
+    /// When a presence or a resolution last came, by the clock of who stored it.
+    public var state: UnixTime?
+
+    /// Makes it.
+    public init(position: UnixTime? = nil, state: UnixTime? = nil) {
+        self.position = position
+        self.state = state
+    }
+}
+
 extension Sequence<LastPosition> {
     /// Those within `distance` of a place, the nearest first.
     public func near(_ place: Coordinate, within distance: Meters) -> [LastPosition] {
@@ -136,6 +150,8 @@ public struct VerifyReport: Hashable, Sendable {
     public var points: Int
     /// How many of the points have no stream.
     public var unnumbered: Int
+    /// How many of those had a wrong clock.
+    public var unnumberedClockFaults: Int
     /// What is of an earlier time was erased.
     public var erasedBefore: UnixTime?
     /// When a recorder came back for which the broker had kept no session: of any trackable something may be missing from before,
@@ -156,8 +172,8 @@ public struct VerifyReport: Hashable, Sendable {
         /// How many points had a wrong clock.
         public var clockFaults: Int
 
-        /// At most 1,000 ranges of numbers of which nothing is known.
-        public var undeclaredGaps: [ClosedRange<UInt64>] { self.coverage.undeclaredGaps(limit: 1000) }
+        /// The ranges of numbers of which nothing is known: no more than about twice ``StreamCoverage/maximumRanges``.
+        public var undeclaredGaps: [ClosedRange<UInt64>] { self.coverage.undeclaredGaps() }
     }
 }
 

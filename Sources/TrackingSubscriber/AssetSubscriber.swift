@@ -26,8 +26,9 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         var expected: [TrackableID: MonotonicTime] = [:]
         var failure: TrackingError?
         /// Who waits for the broker to take an event, by its number.
-        var publishing: [UInt64: CheckedContinuation<TrackingError?, Never>] = [:]
+        var publishing: [UInt64: AsyncStream<TrackingError?>.Continuation] = [:]
         var lastRequest: UInt64 = 0
+        var hasBegun = false
         var hasEnded = false
         var isSettled = false
     }
@@ -60,21 +61,23 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     /// Tells everyone of something that happened to a trackable, where the broker's rules let this user; returns when the broker
     /// has taken it. It may have come twice when it is tried again after a lost connection.
     ///
-    /// - Throws: `connectionLost` when there is no connection, or it is lost meanwhile; `notAuthorized`, `stopped`.
+    /// - Throws: `connectionLost` when there is no connection, or it is lost meanwhile, and before ``run()``; `notAuthorized`,
+    ///   `stopped`, also when the wait is cancelled: it goes out all the same.
     public func publish(_ event: TrackingEvent, of id: TrackableID) async throws(TrackingError) {
-        let failure = await withCheckedContinuation { continuation in
-            let request: UInt64? = self.shared.withLock { shared in
-                guard !shared.hasEnded else { return nil }
-                shared.lastRequest += 1
-                shared.publishing[shared.lastRequest] = continuation
-                return shared.lastRequest
-            }
-            guard let request else {
-                return continuation.resume(returning: TrackingError(.stopped, "the subscriber has ended"))
-            }
-            self.mailbox.post(.publish(event, of: id, request: request))
+        let (answers, answer) = AsyncStream.makeStream(of: TrackingError?.self)
+        let request = try self.shared.withLock { (shared) throws(TrackingError) in
+            guard shared.hasBegun else { throw TrackingError(.connectionLost, "the subscriber does not run yet") }
+            guard !shared.hasEnded else { throw TrackingError(.stopped, "the subscriber has ended") }
+            shared.lastRequest += 1
+            shared.publishing[shared.lastRequest] = answer
+            return shared.lastRequest
         }
-        if let failure { throw failure }
+        self.mailbox.post(.publish(event, of: id, request: request))
+        for await failure in answers {
+            if let failure { throw failure }
+            return
+        }
+        throw TrackingError(.stopped, "the wait was cancelled; the event goes out all the same")
     }
 
     /// Takes leave in order; ``run()`` returns then.
@@ -83,8 +86,12 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     // MARK: - What comes out
 
     /// Everything about every watched trackable, in order, from now on. A reader that does not keep up loses the oldest
-    /// beyond 65,536 events or about 32 MB, see ``lostEvents``; others are not held up.
+    /// beyond 65,536 events or about 32 MB, see ``lostEvents``; others are not held up. See ``everyEvent``.
     public var events: AsyncStream<SubscriberEvent> { self.told.listen() }
+
+    /// The same for a reader that is to miss nothing: while it is behind by so much, nothing more is read from the connection, and
+    /// everyone waits for it. One that is cancelled or let go is not waited for.
+    public var everyEvent: AsyncStream<SubscriberEvent> { self.told.listen(losingNothing: true) }
 
     /// The positions of one trackable, in order, from now on; late ones are marked. Of what is cleared only ``events`` tell.
     public func locations(of id: TrackableID) -> some AsyncSequence<ReceivedUpdate, Never> & Sendable {
@@ -96,7 +103,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         self.events.compactMap { if case .raw(id, let update) = $0 { update } else { nil } }
     }
 
-    /// The states of one trackable, from now on.
+    /// The states of one trackable, from now on; of the reasons ``events`` tell.
     public func states(of id: TrackableID) -> some AsyncSequence<SubscriberState, Never> & Sendable {
         self.events.compactMap { if case .state(id, let state, _) = $0 { state } else { nil } }
     }
@@ -144,6 +151,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     ///
     /// - Throws: `takenOver` when another program uses the client id.
     public func run() async throws {
+        self.shared.withLock { $0.hasBegun = true }
         await withTaskExecutorPreference(self.transport.executor) { await self.work() }
         self.told.finish()
         let publishing = self.shared.withLock { shared in
@@ -151,7 +159,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
             defer { shared.publishing = [:] }
             return shared.publishing.values
         }
-        for waiting in publishing { waiting.resume(returning: TrackingError(.stopped, "the subscriber has ended")) }
+        for waiting in publishing { waiting.yield(TrackingError(.stopped, "the subscriber has ended")) }
         if let failure = self.shared.withLock({ $0.failure }) { throw failure }
     }
 
@@ -164,6 +172,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
                 group.addTask {
                     for await events in self.transport.events {
                         await self.mailbox.postAndWait(events) { .transport($0) }
+                        await self.told.caughtUp()
                     }
                     self.mailbox.close()
                 }
@@ -210,7 +219,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
             self.note(event, machine)
             self.told.tell(event)
         case .published(let request, let failure):
-            self.shared.withLock { $0.publishing.removeValue(forKey: request) }?.resume(returning: failure)
+            self.shared.withLock { $0.publishing.removeValue(forKey: request) }?.yield(failure)
         }
     }
 

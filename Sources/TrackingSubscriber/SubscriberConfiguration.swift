@@ -8,7 +8,7 @@ public struct SubscriberConfiguration: MemberConfiguration, Hashable {
     public var session: SessionID
     /// Where in the broker's tree the topics live.
     public var topicRoot = TopicRoot.standard
-    /// How long others believe a heartbeat; whole seconds, 1…86,400.
+    /// How long others believe a heartbeat, in whole seconds; beyond 1…86,400 the nearest of these counts.
     public var lease: Duration = .seconds(90)
     /// Whether it watches without being counted present; requests then have no effect.
     public var isSilent = false

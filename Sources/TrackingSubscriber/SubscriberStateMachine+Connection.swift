@@ -55,6 +55,7 @@ extension SubscriberStateMachine {
             self.timers.remove(.stale(id))
             self.timers.remove(.announce(id))
             self.timers.remove(.unheard(id))
+            self.assets[id]?.keptOfOthers = nil
         }
         return unpublished + [.tell(.connection(disconnection))]
             + self.assets.keys.flatMap { self.told($0, reason: disconnection.reason) }
@@ -109,13 +110,13 @@ extension SubscriberStateMachine {
     private mutating func takenOver() -> [Action] {
         self.failure = TrackingError(
             .takenOver,
-            "another program uses the client id '\(self.session.client)'; give each program its own --client-id")
+            "another program uses the client id '\(self.session.client)'; give each program a client id of its own")
         return self.assets.keys.flatMap { self.told($0, reason: self.failure) } + [.send([.close(within: .zero)])]
     }
 
     // MARK: - What is said
 
-    /// Presence, then the request.
+    /// Presence, then the request, or that there is none any more: a publisher that was away when it was dropped remembers it.
     mutating func enter(_ id: TrackableID, at moment: Moment) -> [Action] {
         guard self.session.isAnnounced, let asset = self.assets[id], self.isPresent(asking: asset.request) else {
             return []
@@ -127,10 +128,17 @@ extension SubscriberStateMachine {
             lease: self.session.lease, since: since)
         var actions = [self.publish(.subscriber(id, self.session.client), MessageCodec.encode(presence))]
         if let resolution = asset.request {
-            let request = ResolutionRequest(session: self.session.session, resolution: resolution)
-            actions.append(self.publish(.request(id, self.session.client), MessageCodec.encode(request)))
+            actions.append(self.publish(resolution, for: id))
+        } else if self.asked.contains(id) {
+            actions.append(self.publish(.request(id, self.session.client), []))
         }
         return actions
+    }
+
+    private mutating func publish(_ resolution: Resolution, for id: TrackableID) -> Action {
+        self.asked.insert(id)
+        let request = ResolutionRequest(session: self.session.session, resolution: resolution)
+        return self.publish(.request(id, self.session.client), MessageCodec.encode(request))
     }
 
     /// Whether it is counted present on a trackable of which it asks for this.
@@ -170,11 +178,8 @@ extension SubscriberStateMachine {
             // One that waits for the answer to its subscription enters then.
             return self.isPresent(asking: asset.request) ? [] : self.enter(id, at: moment)
         }
-        let topic = Topic.request(id, self.session.client)
-        guard let resolution else { return self.clear(topic) }
-        guard self.session.isAnnounced else { return [] }
-        let request = ResolutionRequest(session: self.session.session, resolution: resolution)
-        return [self.publish(topic, MessageCodec.encode(request))]
+        guard let resolution else { return self.clear(.request(id, self.session.client)) }
+        return self.session.isAnnounced ? [self.publish(resolution, for: id)] : []
     }
 
     /// Not counted present any more, and still watching.

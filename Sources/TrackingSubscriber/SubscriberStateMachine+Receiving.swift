@@ -108,13 +108,16 @@ extension SubscriberStateMachine {
     private mutating func moved(
         _ id: TrackableID, _ update: LocationUpdate, _ isRetained: Bool, at moment: Moment
     ) -> [Action] {
-        guard self.assets[id]?.isOfOwner(update.location.stream) == true else { return [] }
+        guard self.assets[id]?.isOfOwner(update.location.stream) == true else {
+            if isRetained { self.assets[id]?.keptOfOthers = update }
+            return []
+        }
         if isRetained {
             self.assets[id]?.shown = update.location.time
         } else {
             self.assets[id]?.heardFrom(now: moment.now, wall: moment.wall)
         }
-        let verdict = self.assets[id]?.order.consider(update) ?? .duplicate
+        let verdict = self.assets[id]?.consider(update) ?? .duplicate
         let skipped = self.assets[id]?.order.newSkipped(update) ?? []
         let isBack = self.assets[id]?.isMissing == true
         self.assets[id]?.isMissing = false
@@ -132,6 +135,7 @@ extension SubscriberStateMachine {
     /// Somebody cleared the position that the broker kept. What was seen stays known by its number: it does not come back, and
     /// what is newer is news. Of what made room for others a position may have been told.
     private mutating func locationCleared(_ id: TrackableID) -> [Action] {
+        self.assets[id]?.keptOfOthers = nil
         guard self.assets[id]?.isLocated ?? self.configuration.watchesAll else { return [] }
         self.assets[id]?.isLocated = false
         self.assets[id]?.isMissing = false
@@ -153,7 +157,14 @@ extension SubscriberStateMachine {
         guard self.assets[id] != nil, self.assets[id]?.resolution != resolution else { return [] }
         self.assets[id]?.resolution = resolution
         self.expect(id)
-        return [.tell(.resolution(id, resolution))]
+        return self.toldResolution(id)
+    }
+
+    /// The resolution in force, where it differs from what was told before.
+    private mutating func toldResolution(_ id: TrackableID) -> [Action] {
+        guard let asset = self.assets[id], asset.resolutionInForce != asset.toldResolution else { return [] }
+        self.assets[id]?.toldResolution = asset.resolutionInForce
+        return [.tell(.resolution(id, asset.resolutionInForce))]
     }
 
     // MARK: - Trips and events
@@ -216,10 +227,13 @@ extension SubscriberStateMachine {
         return actions
     }
 
+    /// At a random moment within a second; of all that arrive until then at the same, so that one liveness does for them.
     private mutating func announceSoon(_ id: TrackableID, at moment: Moment) {
         guard !self.configuration.isSilent, self.timers.deadline(of: .announce(id)) == nil else { return }
         let wait = Duration.milliseconds(Int.random(in: 0..<1000, using: &self.random))
-        self.timers.set(.announce(id), deadline: moment.now.advanced(by: wait))
+        let next = self.nextAnnouncement.flatMap { $0 > moment.now ? $0 : nil } ?? moment.now.advanced(by: wait)
+        self.nextAnnouncement = next
+        self.timers.set(.announce(id), deadline: next)
     }
 
     private mutating func membersChanged(_ id: TrackableID, at moment: Moment?) -> [Action] {
@@ -231,7 +245,11 @@ extension SubscriberStateMachine {
             self.assets[id]?.isStale = false
         }
         self.expect(id)
-        return self.told(id, reason: nil)
+        let actions = self.told(id, reason: nil) + self.toldResolution(id)
+        guard let moment, let kept = self.assets[id]?.keptOfOthers,
+            self.assets[id]?.isOfOwner(kept.location.stream) == true
+        else { return actions }
+        return actions + self.moved(id, kept, true, at: moment)
     }
 
     // MARK: - States and time
@@ -274,6 +292,7 @@ extension SubscriberStateMachine {
         if self.session.timerFired(now: moment.now) {
             actions.append(self.publish(.liveness(self.session.client), MessageCodec.encode(self.session.birth)))
         }
+        var hasAnnounced = false
         for timer in self.timers.popExpired(now: moment.now) {
             switch timer {
             case .stale(let id):
@@ -283,7 +302,11 @@ extension SubscriberStateMachine {
                 if self.unheard.remove(id) != nil { actions.append(.tell(.unheard(id))) }
             case .announce(let id):
                 guard self.session.isAnnounced else { continue }
-                actions.append(self.publish(.liveness(self.session.client), MessageCodec.encode(self.session.birth)))
+                if !hasAnnounced {
+                    hasAnnounced = true
+                    let birth = MessageCodec.encode(self.session.birth)
+                    actions.append(self.publish(.liveness(self.session.client), birth))
+                }
                 actions += self.enter(id, at: moment)
             case .retry:
                 actions += self.retry()

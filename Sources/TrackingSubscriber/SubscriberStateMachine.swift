@@ -65,12 +65,16 @@ public struct SubscriberStateMachine: Sendable {
     /// Where something of its own may stand that is to go, with the number of the message that clears it; 0 before one was sent.
     /// What the broker has not taken when a connection is lost is sent again on the next.
     var unclear: [Topic: TransportToken] = [:]
+    /// Of what something was asked in this session: somebody may remember it, also where it was dropped since.
+    var asked: Set<TrackableID> = []
     /// Watched by name, and no message about it came yet; told once.
     var unheard: Set<TrackableID> = []
     /// What the broker refuses on this connection.
     var refused: [TopicFilter: TrackingError] = [:]
     /// Where the broker refuses what this side says on this connection, as told.
     var refusedTopics: Set<Topic> = []
+    /// When it last meant to announce itself again; `nil` while it never did.
+    var nextAnnouncement: MonotonicTime?
     /// When room for one more trackable is looked for again; `nil` while it was not looked for.
     var nextRoom: MonotonicTime?
     /// How long the last refusal was waited for; `nil` when nothing is refused.
@@ -158,9 +162,10 @@ public struct SubscriberStateMachine: Sendable {
         return [self.publish(topic, [])]
     }
 
-    /// What is to be cleared and not known to be. By name: so a request goes before the presence.
+    /// What is to be cleared and not known to be, unless that was said just now. By name: so a request goes before the presence.
     mutating func clearAgain() -> [Action] {
-        let topics = self.unclear.keys.map { (topic: $0, path: self.configuration.topicRoot.path($0)) }
+        let topics = self.unclear.filter { self.outstanding[$0.value] == nil }.keys
+            .map { (topic: $0, path: self.configuration.topicRoot.path($0)) }
         return topics.sorted { $0.path < $1.path }.flatMap { self.clear($0.topic) }
     }
 

@@ -8,7 +8,12 @@ struct WatchedAsset: Sendable {
     @Boxed var rawOrder = UpdateOrder()
     /// Of the publishers present, the one with the latest `since`; a tie goes to the greater session.
     @Boxed var owner: Member? = nil
+    /// What the broker keeps of a stream that is not the owner's, as far as that is known: perhaps of who came meanwhile.
+    @Boxed var keptOfOthers: LocationUpdate? = nil
+    /// As it stands at the broker.
     @Boxed var resolution: ResolutionInForce? = nil
+    /// As last told to the caller.
+    @Boxed var toldResolution: ResolutionInForce? = nil
     /// The last arrival that was not the broker's kept copy, or the moment it came online.
     var lastSign: MonotonicTime?
     var lastArrival: MonotonicTime?
@@ -58,9 +63,12 @@ struct WatchedAsset: Sendable {
         return true
     }
 
+    /// The resolution in force: what stands is believed while a publisher is present.
+    var resolutionInForce: ResolutionInForce? { self.owner == nil ? nil : self.resolution }
+
     /// When it is too long without a sign; `nil` while nothing is expected.
     var staleDeadline: MonotonicTime? {
-        guard !self.isStale, self.owner != nil, let lastSign = self.lastSign, let resolution = self.resolution,
+        guard !self.isStale, let lastSign = self.lastSign, let resolution = self.resolutionInForce,
             resolution.maximumSilence > .zero
         else { return nil }
         return lastSign.advanced(by: resolution.maximumSilence + resolution.resolution.desiredInterval * 2)
@@ -68,8 +76,8 @@ struct WatchedAsset: Sendable {
 
     /// When the next update is due if the trackable moves.
     var nextExpected: MonotonicTime? {
-        guard self.owner != nil, let resolution = self.resolution else { return nil }
-        return self.lastArrival?.advanced(by: resolution.resolution.desiredInterval)
+        guard let interval = self.resolutionInForce?.resolution.desiredInterval else { return nil }
+        return self.lastArrival?.advanced(by: interval)
     }
 
     func state(isConnected: Bool, failure: TrackingError?) -> SubscriberState {
@@ -82,6 +90,13 @@ struct WatchedAsset: Sendable {
     func isOfOwner(_ stream: StreamID?) -> Bool {
         guard let owned = self.owner?.presence.stream, let stream else { return true }
         return owned == stream
+    }
+
+    /// What an update that counts is; what was kept of others is nothing beside it.
+    mutating func consider(_ update: LocationUpdate) -> UpdateOrder.Verdict {
+        if self.keptOfOthers != nil { self.keptOfOthers = nil }
+        let stream = update.location.stream
+        return self.order.consider(update, isOwners: stream != nil && stream == self.owner?.presence.stream)
     }
 
     /// Something live arrived.

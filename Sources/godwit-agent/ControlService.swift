@@ -55,7 +55,9 @@ struct ControlService: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.listen(listening) }
             group.addTask { await self.writeMetrics() }
-            group.addTask { await self.notifier?.keepAlive { await self.control.respond() } }
+            group.addTask {
+                await self.notifier?.keepAlive { self.notifier?.status(await self.control.respond() ?? "") }
+            }
             try await group.waitForAll()
         }
     }

@@ -35,7 +35,7 @@ struct RecordingOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A record leaves the device only when this recorder has acknowledged it. Repeatable: each of them must.",
+            "A record leaves the device only when this recorder has acknowledged it. Repeatable, or several with commas: each must.",
             valueName: "client id"))
     var acknowledgeBy: [String] = []
 
@@ -81,13 +81,7 @@ struct RecordingOptions: ParsableArguments {
         return .seconds(seconds)
     }
 
-    private func recorders() throws -> Set<ClientID> {
-        do throws(TrackingError) {
-            return Set(try self.acknowledgeBy.map { (id) throws(TrackingError) in try ClientID(id) })
-        } catch {
-            throw ValidationError("--acknowledge-by: \(error.message)")
-        }
-    }
+    private func recorders() throws -> Set<ClientID> { try Set(acknowledgeBy: self.acknowledgeBy) }
 
     /// Writes what was chosen into the publisher's configuration.
     func apply(to configuration: inout PublisherConfiguration) throws {

@@ -51,7 +51,7 @@ private final class CommandRun: Service {
             }
         }
         for id in self.state.withLock({ $0.silent }) {
-            Output.writeAll("\(id): no answer\n")
+            self.say("\(id): no answer\n")
             self.ending.note(ExitCode(1))
         }
     }
@@ -105,9 +105,14 @@ private final class CommandRun: Service {
     private func tell() {
         for (id, outcome) in self.state.withLock({ $0.takeNews() }) {
             let (text, isDone) = Self.describe(outcome)
-            Output.writeAll("\(id): \(text)\n")
+            self.say("\(id): \(text)\n")
             if !isDone { self.ending.note(ExitCode(1)) }
         }
+    }
+
+    /// Who cannot say what came of it ends with that.
+    private func say(_ text: String) {
+        do { try Output.print(text) } catch { self.ending.note(error) }
     }
 
     private static func describe(_ outcome: CommandSenderState.Outcome) -> (String, isDone: Bool) {

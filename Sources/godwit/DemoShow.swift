@@ -37,7 +37,7 @@ final class DemoShow: Service {
                 let events = observer.events
                 observer.watch(try TrackableID(DemoStage.trackable))
                 group.addTask { try await observer.run() }
-                group.addTask { for await event in events { self.note(event) } }
+                group.addTask { for await event in events { try self.note(event) } }
                 group.addTask { try await self.tell() }
                 if let duration = self.duration {
                     group.addTask {
@@ -55,10 +55,10 @@ final class DemoShow: Service {
     // MARK: - The story
 
     private func tell() async throws {
-        self.say(
+        try self.say(
             "A private broker listens on \(self.stage.address). A courier sets out, simulated, six times as fast as a van."
         )
-        self.say("Look yourself:  mosquitto_sub -v -p \(self.stage.port) -t 'tracking/#'")
+        try self.say("Look yourself:  mosquitto_sub -v -p \(self.stage.port) -t 'tracking/#'")
         try self.stage.startAgent()
         var happened = try await self.chapter(
             "Nobody watches: a position every 30 s, the finer source closed.", within: 20
@@ -85,9 +85,9 @@ final class DemoShow: Service {
                     && self.stage.selectedSource == "BALANCED"
             } && happened
         self.succeeded.withLock { $0 = happened }
-        self.say(happened ? "That is the story. Every chapter happened." : "A chapter did not happen as told.")
+        try self.say(happened ? "That is the story. Every chapter happened." : "A chapter did not happen as told.")
         if self.isScript { throw CancellationError() }
-        self.say("The courier drives on until Ctrl-C.")
+        try self.say("The courier drives on until Ctrl-C.")
     }
 
     private func watched(_ watcher: AssetSubscriber<MQTTTransport>) async throws -> Bool {
@@ -121,28 +121,28 @@ final class DemoShow: Service {
     private func chapter(
         _ title: String, within seconds: Int, _ isSeen: @Sendable (borrowing Seen) -> Bool
     ) async throws -> Bool {
-        self.say("\n» " + title)
+        try self.say("\n» " + title)
         self.seen.withLock { $0.arrivals = [] }
         let deadline = ContinuousClock.now.advanced(by: .seconds(seconds))
         while !self.seen.withLock({ isSeen($0) }) {
             guard ContinuousClock.now < deadline else {
-                self.say("  ✗ did not happen within \(seconds) s")
+                try self.say("  ✗ did not happen within \(seconds) s")
                 return false
             }
             try await Task.sleep(for: .milliseconds(50))
         }
-        self.say("  ✓ seen")
+        try self.say("  ✓ seen")
         return true
     }
 
     // MARK: - What is seen
 
-    private func note(_ event: SubscriberEvent) {
+    private func note(_ event: SubscriberEvent) throws {
         switch event {
         case .location(_, let received) where received.isRetained:
             // The agent spoke before the observer had joined: a late joiner gets the last position at once.
             self.seen.withLock { $0.lastPosition = .now }
-            self.say("  · the last position, kept by the broker: \(Self.place(of: received.update.location))")
+            try self.say("  · the last position, kept by the broker: \(Self.place(of: received.update.location))")
         case .location(_, let received) where !received.isLate:
             let now = ContinuousClock.now
             let gap = self.seen.withLock { seen in
@@ -153,10 +153,10 @@ final class DemoShow: Service {
                 return seen.arrivals.last.map { $0.duration(to: now) }
             }
             let after = gap.map { ", \($0.inSeconds.text(digits: 1)) s after the last" } ?? ""
-            self.say("  · at \(Self.place(of: received.update.location))\(after)")
+            try self.say("  · at \(Self.place(of: received.update.location))\(after)")
         case .resolution(_, let inForce?):
             self.seen.withLock { $0.inForce = inForce }
-            self.say("  → resolution \(WatchPrinter.describe(inForce))")
+            try self.say("  → resolution \(WatchPrinter.describe(inForce))")
         case .location, .locationCleared, .raw, .state, .presence, .resolution, .trip, .event, .unheard, .refused,
             .positionsKept, .publishRefused, .badMessage, .connection:
             break
@@ -168,7 +168,7 @@ final class DemoShow: Service {
         return "\(point.coordinate.latitude.text(digits: 5)), \(point.coordinate.longitude.text(digits: 5))\(speed)"
     }
 
-    private func say(_ text: String) { Output.writeAll(text + "\n") }
+    private func say(_ text: String) throws { try Output.print(text + "\n") }
 }
 
 extension DemoShow.Seen {

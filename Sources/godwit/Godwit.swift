@@ -9,7 +9,7 @@ struct Godwit: AsyncParsableCommand {
         discussion: """
             Options can also be given in the environment (--topic-root as GODWIT_TOPIC_ROOT) and in a YAML file named by \
             --config (topic-root: …). The command line wins over the environment, which wins over the file.
-            Exit codes: 0 done, 1 no or not all answers, or not all that was asked for, 64 wrong usage, 66 input or history cannot be read, 69 broker cannot be reached (--fail-fast), \
+            Exit codes: 0 done, 1 no or not all answers, or not all that was asked for, 64 wrong usage, 66 input or history cannot be read, 69 broker cannot be reached (--fail-fast), 74 output cannot be written, \
             77 refused by the broker.
             """,
         subcommands: [

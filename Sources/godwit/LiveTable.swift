@@ -17,12 +17,16 @@ struct LiveTable {
     /// The latest events, the newest last.
     private var events: [String] = []
     private var connection = "connecting"
+    /// Why the broker does not let it watch one of them, or, without an id, everything; until it does.
+    private var refusals: [TrackableID?: TrackingError] = [:]
     private var badMessages = 0
     /// What this watcher asks for.
     var request: Resolution?
     /// What was logged and is not written while the table is drawn: how many lines, and the newest.
     var logged: (count: Int, newest: String)?
     let hasColour: Bool
+    /// Whether it only watches: what is asked for goes nowhere.
+    let isSilent: Bool
     /// What people read.
     let units: DisplayUnits
     /// How many events are shown at most; a low terminal shows fewer.
@@ -30,8 +34,9 @@ struct LiveTable {
     /// How many lines of the terminal the newest log line takes at most.
     private static let maximumLogged = 3
 
-    init(hasColour: Bool, units: DisplayUnits = .metric) {
+    init(hasColour: Bool, isSilent: Bool = false, units: DisplayUnits = .metric) {
         self.hasColour = hasColour
+        self.isSilent = isSilent
         self.units = units
     }
 
@@ -42,6 +47,7 @@ struct LiveTable {
             guard !received.isLate else { return }
             self.rows[id, default: Row()].location = received.update.location
             self.rows[id, default: Row()].isPredicted = received.update.kind == .predicted
+            self.rows[id, default: Row()].isUnheard = false
         case .locationCleared(let id): self.rows[id, default: Row()].location = nil
         case .state(let id, let state, _): self.rows[id, default: Row()].state = state
         case .resolution(let id, let inForce): self.rows[id, default: Row()].resolution = inForce
@@ -52,11 +58,22 @@ struct LiveTable {
         case .unheard(let id): self.rows[id, default: Row()].isUnheard = true
         case .badMessage: self.badMessages += 1
         case .publishRefused(_, let error): self.connection = "not counted as watching: \(error)"
-        case .refused(_, let error): self.connection = "refused: \(error)"
+        case .refused(let id, let error): self.refusals[id] = error
+        case .presence(let id, let presence):
+            guard presence.status != .unknown else { break }
+            self.refusals[id] = nil
+            self.refusals[nil] = nil
         case .connection(nil): self.connection = "connected"
-        case .connection(let lost?): self.connection = lost.reason.map { "not connected: \($0)" } ?? "closed"
-        case .raw, .presence, .positionsKept: break
+        case .connection(let lost?):
+            self.connection = lost.reason.map { "not connected: \($0)" } ?? "closed"
+            self.refusals = [:]
+        case .raw, .positionsKept: break
         }
+    }
+
+    private var standing: String {
+        let refusal = self.refusals.min { $0.key?.rawValue ?? "" < $1.key?.rawValue ?? "" }?.value
+        return refusal.map { "refused: \($0)" } ?? self.connection
     }
 
     /// The table, a line each, cut to the terminal's size: what does not fit is counted.
@@ -71,26 +88,29 @@ struct LiveTable {
         let room = max(1, height - 4 - events.count - logged.count)
         let fits = self.rows.count <= room ? room : room - 1
         var body = self.rows.sorted { $0.key < $1.key }.prefix(fits).map { id, row in
-            self.colour(row.state, String(self.row(self.cells(id, row, now: now, due: due(id))).prefix(width)))
+            self.colour(row.state, String(self.row(self.cells(id, row, now: now, due: due(id))).prefix(columns: width)))
         }
         if self.rows.count > fits { body.append("… and \(self.rows.count - fits) more") }
         let asked = self.request.map { "asking \($0.argumentText)" } ?? "asking nothing"
+        let keys = self.isSilent ? "silent; q quit" : "\(asked); + finer, - coarser, 0 none, q quit"
         let foot =
-            "\(self.connection); \(asked); + finer, - coarser, 0 none, q quit"
+            "\(self.standing); \(keys)"
             + (self.badMessages > 0 ? "; \(self.badMessages) bad messages skipped" : "")
             + (self.logged.map { "; \($0.count) \($0.count == 1 ? "line" : "lines") logged, written at the end" } ?? "")
-        return [String(head.prefix(width))] + body + [""] + events.map { String($0.prefix(width)) } + logged
-            + [String(foot.prefix(width))]
+        return [String(head.prefix(columns: width))] + body + [""] + events.map { String($0.prefix(columns: width)) }
+            + logged
+            + [String(foot.prefix(columns: width))]
     }
 
     /// The newest log line, on as many lines as it takes.
     private func logged(width: Int) -> [String] {
         guard let newest = self.logged?.newest, width > 0 else { return [] }
-        var rest = newest.split(separator: "\n").joined(separator: " ").prefix(width * Self.maximumLogged)
+        var rest = newest.split(separator: "\n").joined(separator: " ").printable[...]
         var lines: [String] = []
-        while !rest.isEmpty {
-            lines.append(String(rest.prefix(width)).printable)
-            rest = rest.dropFirst(width)
+        while !rest.isEmpty, lines.count < Self.maximumLogged {
+            let line = rest.prefix(columns: width)
+            lines.append(String(line))
+            rest = rest[line.endIndex...].dropFirst(line.isEmpty ? 1 : 0)
         }
         return lines
     }
@@ -103,7 +123,7 @@ struct LiveTable {
                 ?? (row.isUnheard ? "nothing heard yet" : ""),
             point?.speed.map { self.units.speed($0) } ?? "",
             point?.bearing.map { "\($0.text(digits: 0))°" } ?? "",
-            point.map { "\(max(0, now.since($0.time).inSeconds).text(digits: 0)) s" } ?? "",
+            point.map { Self.age(now.since($0.time).inSeconds) } ?? "",
             row.resolution?.resolution.argumentText ?? "",
             due.map { $0 < .zero ? "overdue" : "\($0.inSeconds.text(digits: 0)) s" } ?? "",
             row.trip.map { $0.state == .active ? WatchPrinter.describe($0, self.units) : "" } ?? "",
@@ -114,10 +134,15 @@ struct LiveTable {
         "\(point.coordinate.latitude.text(digits: 5)) \(point.coordinate.longitude.text(digits: 5))"
     }
 
+    /// In seconds, and in days where these do not fit.
+    private static func age(_ seconds: Double) -> String {
+        seconds < 100_000 ? "\(max(0, seconds).text(digits: 0)) s" : "\((seconds / 86_400).text(digits: 0)) d"
+    }
+
     private func row(_ cells: [String]) -> String {
         zip(cells, [16, 8, 21, 10, 8, 7, 20, 8, 24]).map { cell, width in
-            let text = String(cell.printable.prefix(width))
-            return text + String(repeating: " ", count: width - text.count)
+            let text = cell.printable.prefix(columns: width)
+            return text + String(repeating: " ", count: width - text.columns)
         }.joined(separator: " ")
     }
 
@@ -142,7 +167,10 @@ extension Resolution {
 
     private func step(intervalFactor: Double, accuracy change: Int) -> Resolution {
         let all = Accuracy.allCases
-        let milliseconds = min(max(Double(self.desiredInterval.inMilliseconds) * intervalFactor, 125), 3_600_000)
+        let present = Double(self.desiredInterval.inMilliseconds)
+        let stepped = min(max(present * intervalFactor, 125), 3_600_000)
+        // What is beyond the bounds already stays where it is: finer is never coarser.
+        let milliseconds = intervalFactor < 1 ? min(present, stepped) : max(present, stepped)
         let changed = try? Resolution(
             accuracy: all[min(max(self.accuracy.rank + change, 0), all.count - 1)],
             desiredInterval: .milliseconds(Int64(milliseconds)), minimumDisplacement: self.minimumDisplacement)

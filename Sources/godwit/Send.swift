@@ -9,7 +9,7 @@ struct Send: AsyncParsableCommand {
         abstract: "Send a command to the devices of trackables, and show their answers.",
         discussion: """
             Commands: report, send-now, flush, start-trip (mode=bicycle), stop-trip, on, off, configure (KEY=VALUE), track, add, \
-            remove, destination (destination=LAT,LON). The device takes commands where its agent runs with --allow-commands. \
+            remove, destination (destination=LAT,LON or none). The device takes commands where its agent runs with --allow-commands. \
             Exit code 1 where one failed or did not answer in time.
             """)
 
@@ -77,23 +77,27 @@ struct Send: AsyncParsableCommand {
     }
 
     private func arguments() throws -> [String: JSONValue] {
-        var arguments: [String: JSONValue] = [:]
+        var arguments: [String: JSONValue?] = [:]
         for text in self.argument {
             let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 2, !parts[0].isEmpty else {
                 throw ValidationError("an argument is KEY=VALUE, not '\(text)'")
             }
-            guard arguments.updateValue(try Self.value(parts[0], parts[1]), forKey: parts[0]) == nil else {
+            guard arguments.updateValue(try self.value(parts[0], parts[1]), forKey: parts[0]) == nil else {
                 throw ValidationError("the argument \(parts[0]) is given twice")
             }
         }
-        return arguments
+        return arguments.compactMapValues { $0 }
     }
 
-    private static func value(_ key: String, _ text: String) throws -> JSONValue {
+    /// `nil`: it is left out, which means none.
+    private func value(_ key: String, _ text: String) throws -> JSONValue? {
+        // A setting is written as on the command line.
+        if key == "destination", self.name == .configure { return .text(text) }
         if key == "destination" {
+            if text == "none" { return nil }
             guard let place = Coordinate(argument: text) else {
-                throw ValidationError("destination is LAT,LON in degrees, not '\(text)'")
+                throw ValidationError("destination is LAT,LON in degrees, or none, not '\(text)'")
             }
             return .list([.number(place.longitude), .number(place.latitude)])
         }

@@ -16,7 +16,8 @@ struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Serve phones, a live map and an API over HTTP.",
         discussion: """
-            Behind a proxy that speaks TLS. Ends with 66 where the history cannot be used or the address cannot be listened on.
+            Behind a proxy that speaks TLS. Ends with 66 where the history cannot be used or the address cannot be listened on. \
+            A PostgreSQL that is away is waited for, unless --fail-fast asks to end: what needs no history is served meanwhile.
             """)
 
     @Option(help: ArgumentHelp("The address and port to listen on; port 0 takes a free one.", valueName: "host:port"))
@@ -79,12 +80,7 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup var broker: BrokerOptions
 
     func validate() throws {
-        guard (0.1...100_000).contains(self.rateLimit) else {
-            throw ValidationError("--rate-limit is 0.1 to 100000 requests a second, not \(self.rateLimit)")
-        }
-        guard (1024...1_073_741_824).contains(self.maxBody) else {
-            throw ValidationError("--max-body is 1024 to 1073741824 bytes, not \(self.maxBody)")
-        }
+        try TokenLimits(requestsPerSecond: self.rateLimit, bodyBytes: self.maxBody).check()
         do throws(TrackingError) { _ = try self.tiles.map(TileURL.init) } catch { throw ValidationError(error.message) }
         for origin in self.cors where !GatewayURL.isOrigin(origin) {
             throw ValidationError(
@@ -128,7 +124,12 @@ struct Serve: AsyncParsableCommand {
         {
             return nil
         }
-        return try await self.store.open(mayMake: false)
+        let isAway: (TrackingError) -> Void = { error in
+            Logger(label: "godwit.gateway").error(
+                "the history is away: it is asked again with each request", metadata: ["reason": "\(error.message)"])
+        }
+        return try await self.store.open(
+            mayMake: false, patience: .seconds(30), isAway: self.broker.failFast ? nil : isAway)
     }
 
     private func configuration() throws -> GatewayConfiguration {

@@ -14,10 +14,14 @@ struct StoreOptions: ParsableArguments {
 
     /// Opens the history, does something with it, and closes it.
     ///
-    /// - Parameter mayMake: Whether a history that is not there yet is made; otherwise that is an error.
+    /// - Parameters:
+    ///   - mayMake: Whether a history that is not there yet is made; otherwise that is an error.
+    ///   - mayChange: Whether one that is there is changed; otherwise it is only read.
     /// - Throws: `inputUnreadable` when it is not there, `storeUnusable`, `storeFailed`, and what `body` throws.
-    func use<Value>(mayMake: Bool = false, _ body: (any HistoryStore) async throws -> Value) async throws -> Value {
-        let store = try await self.open(mayMake: mayMake)
+    func use<Value>(
+        mayMake: Bool = false, mayChange: Bool = false, _ body: (any HistoryStore) async throws -> Value
+    ) async throws -> Value {
+        let store = try await self.open(mayMake: mayMake, mayChange: mayChange)
         let result: Result<Value, any Error>
         do { result = .success(try await body(store)) } catch { result = .failure(error) }
         try await store.close()
@@ -26,10 +30,16 @@ struct StoreOptions: ParsableArguments {
 
     /// Opens the history.
     ///
-    /// - Parameter mayMake: Whether a history that is not there yet is made; otherwise that is an error, and one that cannot be
-    ///   written is opened to be read.
+    /// - Parameters:
+    ///   - mayMake: Whether a history that is not there yet is made; otherwise that is an error.
+    ///   - mayChange: Whether one that is there is changed; otherwise, unless it may be made, it is only read, and need not be one
+    ///     that can be written.
+    ///   - patience: How long a server may take to answer; `nil`: as long as it takes.
+    ///   - isAway: Told why a server cannot be reached now, which is no error then.
     /// - Throws: `inputUnreadable` when it is not there, `storeUnusable`, `storeFailed`.
-    func open(mayMake: Bool) async throws(TrackingError) -> any HistoryStore {
+    func open(
+        mayMake: Bool, mayChange: Bool = false, patience: Duration? = nil, isAway: ((TrackingError) -> Void)? = nil
+    ) async throws(TrackingError) -> any HistoryStore {
         switch try self.location() {
         case .sqlite(let path):
             guard mayMake || FileManager.default.fileExists(atPath: path) else {
@@ -38,8 +48,10 @@ struct StoreOptions: ParsableArguments {
                     "there is no history \(path) yet: name another with --store, or make one with godwit record or godwit import"
                 )
             }
-            return try SQLiteHistoryStore(path: path, isForReading: !mayMake)
-        case .postgres(let address): return try await PostgresHistoryStore(address: address)
+            return try SQLiteHistoryStore(path: path, isForReading: !mayMake && !mayChange)
+        case .postgres(let address):
+            return try await PostgresHistoryStore(
+                address: address, patience: patience, isAway: isAway)
         }
     }
 

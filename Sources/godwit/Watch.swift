@@ -86,9 +86,10 @@ struct Watch: AsyncParsableCommand {
         configuration.isClientRandom = identity.isRandom
         let subscriber = AssetSubscriber(
             configuration: configuration, transport: try self.broker.transport(for: configuration))
+        let named = try self.ids.map { try TrackableID($0) }
         let watcher = Watcher(
             format: self.format, request: self.resolution, count: self.count, timeout: self.timeout,
-            printsSkipped: self.skipped, failsFast: self.broker.failFast, named: Set(self.ids),
+            printsSkipped: self.skipped, failsFast: self.broker.failFast, named: Set(named), isSilent: self.silent,
             units: self.units.units)
         guard let start = try self.start(now: TimeText.now) else {
             return try await self.watch(with: watcher, subscriber, subscriber.events)
@@ -155,6 +156,7 @@ final class LiveView: Sendable {
 
     func pressed(_ key: Character) -> Change? {
         self.state.withLock { state in
+            guard !state.table.isSilent || !"+=-_0".contains(key) else { return nil }
             let request = state.table.request ?? .standard
             switch key {
             case "+", "=": state.table.request = request.oneStepFiner

@@ -66,12 +66,14 @@ extension WatchPrinter {
 }
 
 extension String {
-    /// Without what could move the cursor or begin a line: others say what a trip's mode is, or an event's kind.
+    /// Without what could move the cursor, begin a line or turn its direction round: others say what a trip's mode is, or an
+    /// event's kind.
     var printable: String {
         var text = ""
         for scalar in self.unicodeScalars {
             switch scalar.properties.generalCategory {
             case .control, .lineSeparator, .paragraphSeparator: text.append("?")
+            case .format where scalar.properties.isBidiControl: text.append("?")
             default: text.unicodeScalars.append(scalar)
             }
         }

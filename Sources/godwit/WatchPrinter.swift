@@ -40,14 +40,15 @@ struct WatchPrinter {
     /// The positions of an event in order, skipped ones first where they are wanted.
     private func points(_ event: SubscriberEvent) -> [(TrackableID, Point)] {
         guard case .location(let id, let received) = event else { return [] }
+        return self.points(received).map { (id, $0) }
+    }
+
+    private func points(_ received: ReceivedUpdate) -> [Point] {
         let skipped = self.printsSkipped ? received.skipped : []
-        return skipped.map { (id, Point(location: $0, isLate: received.isLate)) } + [
-            (
-                id,
-                Point(
-                    location: received.update.location, kind: received.update.kind, isSkipped: false,
-                    isLate: received.isLate)
-            )
+        return skipped.map { Point(location: $0, isLate: received.isLate) } + [
+            Point(
+                location: received.update.location, kind: received.update.kind, isSkipped: false,
+                isLate: received.isLate)
         ]
     }
 
@@ -56,15 +57,12 @@ struct WatchPrinter {
     private func line(_ event: SubscriberEvent, _ receivedAt: UnixTime) -> String? {
         let clock = TimeText.local(receivedAt)
         switch event {
-        case .location:
-            return self.points(event).map { id, point in
-                let notes = (point.isSkipped ? " skipped" : "") + (point.isLate ? " late" : "")
-                return "\(clock) \(id) location \(self.describe(point.location, point.kind, receivedAt))\(notes)"
-            }.joined(separator: "\n")
+        case .location(let id, let received):
+            return self.lines("\(clock) \(id) location", received, receivedAt)
         case .locationCleared(let id):
             return "\(clock) \(id) location unknown"
         case .raw(let id, let received):
-            return "\(clock) \(id) raw \(self.describe(received.update.location, received.update.kind, receivedAt))"
+            return self.lines("\(clock) \(id) raw", received, receivedAt)
         case .state(let id, let state, let reason):
             return "\(clock) \(id) state \(state.rawValue)" + (reason.map { " (\($0))" } ?? "")
         case .presence(let id, let presence):
@@ -83,6 +81,13 @@ struct WatchPrinter {
         case .positionsKept, .unheard, .refused, .publishRefused, .badMessage, .connection:
             return nil
         }
+    }
+
+    private func lines(_ head: String, _ received: ReceivedUpdate, _ receivedAt: UnixTime) -> String {
+        self.points(received).map { point in
+            let notes = (point.isSkipped ? " skipped" : "") + (point.isLate ? " late" : "")
+            return "\(head) \(self.describe(point.location, point.kind, receivedAt))\(notes)"
+        }.joined(separator: "\n")
     }
 
     private static func place(_ point: Location) -> String {
@@ -124,10 +129,13 @@ struct WatchPrinter {
         case .locationCleared(let id):
             return Self.object("location", id, receivedAt, message: nil)
         case .raw(let id, let received):
-            return Self.object("raw", id, receivedAt) {
-                $0.append(("location", Self.feature(received.update.location)))
-                $0.append(("late", "\(received.isLate)"))
-            }
+            return self.points(received).map { point in
+                Self.object("raw", id, receivedAt) {
+                    $0.append(("location", Self.feature(point.location)))
+                    if point.isSkipped { $0.append(("skipped", "true")) }
+                    $0.append(("late", "\(point.isLate)"))
+                }
+            }.joinedOrNil
         case .state(let id, let state, let reason):
             return Self.object("state", id, receivedAt) {
                 $0.append(("state", Self.quoted(state.rawValue)))

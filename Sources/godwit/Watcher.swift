@@ -14,14 +14,16 @@ struct Watcher: Sendable {
     let printsSkipped: Bool
     let failsFast: Bool
     /// The ids to watch; none where everything is.
-    let named: Set<String>
+    let named: Set<TrackableID>
+    /// Whether nothing is ever asked for.
+    let isSilent: Bool
     let units: DisplayUnits
 
     private let logger = Logger(label: "godwit.watch")
 
     init(
         format: WatchFormat, request: Resolution?, count: Int?, timeout: Double?, printsSkipped: Bool, failsFast: Bool,
-        named: Set<String>, units: DisplayUnits
+        named: Set<TrackableID>, isSilent: Bool, units: DisplayUnits
     ) {
         self.format = format
         self.request = request
@@ -30,6 +32,7 @@ struct Watcher: Sendable {
         self.printsSkipped = printsSkipped
         self.failsFast = failsFast
         self.named = named
+        self.isSilent = isSilent
         self.units = units
     }
 
@@ -94,9 +97,9 @@ struct Watcher: Sendable {
         let printer = WatchPrinter(format: self.format, printsSkipped: self.printsSkipped, units: self.units)
         if let header = printer.header { try await output.write(header) }
         var left = self.count ?? .max
-        var refused: Set<String> = []
+        var refusals = Refusals(named: self.named)
         for try await event in events {
-            guard !self.isOver(event, ending, &refused) else { return }
+            guard !self.isOver(event, ending, &refusals) else { return }
             if case .unheard(let id) = event {
                 self.logger.warning(
                     "nothing was heard of it yet: nobody published it, or this user may not read it",
@@ -112,7 +115,8 @@ struct Watcher: Sendable {
         _ subscriber: AssetSubscriber<MQTTTransport>, _ events: Events, _ ending: Ending
     ) async throws where Events.Element == SubscriberEvent {
         let output = Output()
-        let view = LiveView(table: LiveTable(hasColour: Terminal.hasColour, units: self.units), request: self.request)
+        let table = LiveTable(hasColour: Terminal.hasColour, isSilent: self.isSilent, units: self.units)
+        let view = LiveView(table: table, request: self.request)
         let terminal = Terminal(output)
         defer { terminal.restore() }
         try await output.write(Terminal.start)
@@ -120,9 +124,9 @@ struct Watcher: Sendable {
             defer { group.cancelAll() }
             group.addTask {
                 var left = self.count ?? .max
-                var refused: Set<String> = []
+                var refusals = Refusals(named: self.named)
                 for try await event in events {
-                    guard !self.isOver(event, ending, &refused) else { return }
+                    guard !self.isOver(event, ending, &refusals) else { return }
                     // It showed up by itself: what the keys asked for meanwhile is asked of it too.
                     if let id = view.happened(event) { subscriber.request(view.request, for: id) }
                     if case .location = event { left -= 1 }
@@ -147,10 +151,8 @@ struct Watcher: Sendable {
 
     /// Whether this ends the watching: refused for good, not reached where that is asked to end, or the own end, after which
     /// nothing is news.
-    private func isOver(_ event: SubscriberEvent, _ ending: Ending, _ refused: inout Set<String>) -> Bool {
-        if case .refused(let id, let error) = event {
-            if let id { refused.insert(id.rawValue) }
-            guard refused == self.named else { return false }
+    private func isOver(_ event: SubscriberEvent, _ ending: Ending, _ refusals: inout Refusals) -> Bool {
+        if let error = refusals.happened(event) {
             ending.note(error)
             return true
         }
@@ -159,5 +161,33 @@ struct Watcher: Sendable {
         guard let reason = lost.failure, reason.isRefusal || self.failsFast else { return false }
         ending.note(reason)
         return true
+    }
+}
+
+extension Watcher {
+    /// Which of what is watched the broker refuses now.
+    struct Refusals {
+        /// The ids that are watched; none where everything is.
+        let named: Set<TrackableID>
+        private var refused: Set<TrackableID> = []
+
+        init(named: Set<TrackableID>) { self.named = named }
+
+        /// Something happened.
+        ///
+        /// - Returns: Why nothing is left to be watched; `nil` while something is.
+        mutating func happened(_ event: SubscriberEvent) -> TrackingError? {
+            switch event {
+            case .refused(let id, let error):
+                if let id { self.refused.insert(id) }
+                return self.refused == self.named ? error : nil
+            case .presence(let id, let presence) where presence.status != .unknown:
+                // Whether somebody is there is known once the broker has granted it.
+                self.refused.remove(id)
+                return nil
+            default:
+                return nil
+            }
+        }
     }
 }

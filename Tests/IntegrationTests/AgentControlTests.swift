@@ -49,6 +49,33 @@ import TrackingCore
         #expect(!FileManager.default.fileExists(atPath: scene.socket))
     }
 
+    @Test(arguments: [
+        ["status"], ["status", "--json"], ["metrics"], ["trip", "status"], ["configure", "batch-size=7"],
+    ])
+    func whoCannotSayWhatCameOfItDoesNotEndAsIfAllWereWell(arguments: [String]) async throws {
+        let scene = try AgentScene(await MosquittoProcess.start())
+        let agent = try await scene.start()
+        let client = try RunningProgram(
+            executable: Programs.root.appending(path: ".build/debug/godwit-agent"), arguments: arguments,
+            environment: ["GODWIT_SOCKET": scene.socket], input: "/dev/null", terminal: "/dev/full")
+        let result = try await client.result(within: .seconds(60))
+        #expect(result.code == 74, "\(result)")
+        #expect(result.errors == "Error: standard output cannot be written: No space left on device\n")
+        #expect(try await agent.end().code == 0)
+    }
+
+    @Test func outputThatWasClosedFromTheStartIsNoSuccess() async throws {
+        let scene = try AgentScene(await MosquittoProcess.start())
+        let agent = try await scene.start()
+        let program = Programs.root.appending(path: ".build/debug/godwit-agent").path()
+        let client = try RunningProgram(
+            executable: URL(filePath: "/bin/sh"), arguments: ["-c", "exec \"$0\" status >&-", program],
+            environment: ["GODWIT_SOCKET": scene.socket], input: "/dev/null")
+        let result = try await client.result(within: .seconds(60))
+        #expect(result.code == 74, "\(result)")
+        #expect(try await agent.end().code == 0)
+    }
+
     private static func mode(of path: String) throws -> Int {
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
         return try #require(attributes[.posixPermissions] as? Int)

@@ -23,17 +23,20 @@ final class AgentScene: Sendable {
     func file(_ name: String) -> String { self.folder.appending(path: name).path() }
 
     /// Starts an agent of van-7 and waits until it takes controls.
-    func start(_ more: [String] = [], environment: [String: String] = [:]) async throws -> RunningProgram {
+    func start(
+        _ more: [String] = [], environment: [String: String] = [:], input: String = "/dev/null"
+    ) async throws -> RunningProgram {
         let broker = more.contains("--broker") ? [] : ["--broker", self.broker.url]
         let source = more.contains("--source") ? [] : ["--source", "simulate:"]
         let battery = more.contains("--battery") ? [] : ["--battery", "none"]
         let agent = try Programs.start(
             "godwit-agent",
             ["run", "--trackable", "van-7", "--socket", self.socket] + source + broker + battery + more,
-            environment: ["XDG_STATE_HOME": self.file("state")].merging(environment) { $1 })
+            environment: ["XDG_STATE_HOME": self.file("state")].merging(environment) { $1 }, input: input)
         let deadline = ContinuousClock.now + .seconds(60)
         while (try? await self.control(["status"]).code) != 0 {
             try #require(ContinuousClock.now < deadline, "the agent takes no controls: \(agent.errors)")
+            try await Task.sleep(for: .milliseconds(50))
         }
         return agent
     }
@@ -65,6 +68,7 @@ final class AgentScene: Sendable {
             let status = try await self.status()
             if isSo(status) { return status }
             try #require(ContinuousClock.now < deadline, "it never was so: \(status)")
+            try await Task.sleep(for: .milliseconds(50))
         }
     }
 

@@ -237,6 +237,38 @@ import TrackingMQTT
         #expect(!lines.contains("user gate"))
     }
 
+    /// Who had a password before has one for all its connections, and a folder may be called what it is called.
+    @Test func whoWasThereGetsASecondUserOfTheSamePassword() async throws {
+        let name = "godwit R&D $HOME|#1 ü \(UUID().uuidString)"
+        let folder = FileManager.default.temporaryDirectory.appending(path: name)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await ChildProcess.run(
+            "/bin/sh",
+            [
+                "-ec",
+                """
+                cp -R '\(Programs.root.appending(path: "broker").path())' '\(folder.path(percentEncoded: false))'
+                cd '\(folder.path(percentEncoded: false))'
+                certs/generate.sh --force ca; certs/generate.sh --force server localhost
+                certs/generate.sh client eye; certs/generate.sh revoke eye
+                for name in rec gate bridge; do GODWIT_PASSWORD=pw ./add-watcher --all $name; done
+                for kind in recorder gateway bridge; do
+                    case $kind in recorder) name=rec ;; gateway) name=gate ;; bridge) name=bridge ;; esac
+                    [ -z "$(./add-$kind $name)" ]; [ -z "$(./add-$kind $name)" ]
+                done
+                """,
+            ])
+        let passwords = try String(contentsOf: folder.appending(path: "passwords"), encoding: .utf8)
+        let hashes = Dictionary(grouping: passwords.split(separator: "\n")) { $0.split(separator: ":").last }
+            .mapValues { $0.map { String($0.prefix { $0 != ":" }) }.sorted() }
+        #expect(
+            Set(hashes.values) == [
+                ["rec", "rec-intake"], ["gate", "gate-live"], ["bridge", "bridge-out", "bridge-owntracks"],
+            ])
+        let revoked = try String(contentsOf: folder.appending(path: "certs/revoked.txt"), encoding: .utf8)
+        #expect(revoked.hasPrefix("R\t") && revoked.contains("/CN=eye\n"))
+    }
+
     /// The steps of the README, as they stand there; only the ports are others. As root, the broker is the user mosquitto.
     @Test func theFiveMinutesOfTheReadmeWork() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-five-\(UUID().uuidString)")

@@ -62,6 +62,36 @@ import Testing
         #expect(try await gateway.result(within: .seconds(20)).code == 0, "\(gateway.errors)")
     }
 
+    /// As after a power cut, when the database takes longer to start.
+    @Test func aGatewayStartsBeforeItsDatabase() async throws {
+        try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: self.folder) }
+        let database = try await PostgresServer.start()
+        let store = ["--store", try await database.makeDatabase()]
+        try await self.importDrive(store)
+        let broker = try await MosquittoProcess.start()
+        let reader = "Authorization: Bearer \(try await self.token("desk", ["--read-all"]))"
+        let serve = ["serve", "--broker", broker.url, "--listen", "127.0.0.1:0"] + self.state + store
+        try await database.kill()
+
+        let hasty = try await Programs.run("godwit", serve + ["--fail-fast"])
+        #expect(hasty.code == 66 && hasty.errors.contains("cannot be reached"), "\(hasty.code) \(hasty.errors)")
+        let gateway = try Programs.start("godwit", serve)
+        try await gateway.waitForLog("listening on http://127.0.0.1:")
+        #expect(gateway.errors.contains("the history is away"), "\(gateway.errors)")
+        let match = try #require(gateway.errors.firstMatch(of: #/listening on http://127\.0\.0\.1:(\d+)/#))
+        let port = try #require(Int(match.1))
+        let path = "/api/v1/trackables/van/history?format=csv"
+        #expect(try await HTTPAnswer.of(path, port: port, headers: [reader], within: Self.patience).status == 503)
+        #expect(try await HTTPAnswer.of("/healthz", port: port).status == 200)
+
+        try await database.restart()
+        try await self.wait(until: "ready", for: "/readyz", port, reader) { $0.status == 200 }
+        #expect(try await HTTPAnswer.of(path, port: port, headers: [reader], within: Self.patience).status == 200)
+        gateway.terminate()
+        #expect(try await gateway.result(within: .seconds(20)).code == 0, "\(gateway.errors)")
+    }
+
     private var state: [String] { ["--state", self.folder.path()] }
 
     private func importDrive(_ store: [String]) async throws {

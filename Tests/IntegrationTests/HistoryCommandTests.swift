@@ -297,11 +297,11 @@ import TrackingStore
     @Test func theNameOfAStreamForgesNoLine() async throws {
         let shelf = try Shelf()
         var point = try Self.points(1...1)[0]
-        point.stream = StreamID("e\u{1B}]0;pwn\u{7}\u{1B}[2J\r\nstream forged: ok")
+        point.stream = StreamID("e\u{2028}stream forged: ok\u{2029}")
         try await shelf.store([point])
         let result = try await shelf.run(["verify", "van"])
         #expect(result.code == 0 && result.lines.count == 4, "\(result.output)")
-        #expect(!result.output.contains { $0 == "\u{1B}" || $0 == "\u{7}" || $0 == "\r" || $0 == "\r\n" })
+        #expect(!result.output.contains { $0 == "\u{2028}" || $0 == "\u{2029}" })
     }
 
     // MARK: - Keeping and forgetting
@@ -576,11 +576,27 @@ extension HistoryCommandTests {
         let broker = try await MosquittoProcess.start()
         let shelf = try Shelf()
         let store = try SQLiteHistoryStore(path: shelf.file)
-        let root = TopicRoot.standard
         let client = try MQTTClient(
             configuration: MQTTConfiguration(
                 endpoints: [MQTTEndpoint(host: "127.0.0.1", port: broker.port)], client: ClientID("lagging")))
-        let output = try await withThrowingTaskGroup(of: Void.self) { group in
+        // Its lag is the one that is asked for, however busy the pool's threads are: on the thread that hears the broker.
+        let output = try await withTaskExecutorPreference(MQTTEventLoop.shared.executor) {
+            try await Self.watched(client, store, shelf, broker, lag)
+        }
+        let seqs = output.matches(of: #/"seq":(\d+)/#).compactMap { UInt64($0.1) }
+        let sorted = seqs.sorted()
+        #expect(sorted.count > 10 && Set(sorted).count == sorted.count, "none is told twice: \(sorted)")
+        // Events and trips have numbers of the same stream; the simulation tells none here.
+        let holes = zip(sorted, sorted.dropFirst()).filter { $1 != $0 + 1 }
+        #expect(sorted.first == 1 && holes.isEmpty, "\(holes) in \(sorted)")
+    }
+
+    /// What a watcher tells of a drive that is recorded so much later than it comes.
+    private static func watched(
+        _ client: MQTTClient, _ store: SQLiteHistoryStore, _ shelf: Shelf, _ broker: MosquittoProcess, _ lag: Duration
+    ) async throws -> String {
+        let root = TopicRoot.standard
+        return try await withThrowingTaskGroup(of: Void.self) { group in
             defer { group.cancelAll() }
             group.addTask { await client.run() }
             let (subscriptions, subscribed) = AsyncStream.makeStream(of: Void.self)
@@ -622,12 +638,6 @@ extension HistoryCommandTests {
             _ = try await agent.result(within: .seconds(60))
             return result.output
         }
-        let seqs = output.matches(of: #/"seq":(\d+)/#).compactMap { UInt64($0.1) }
-        let sorted = seqs.sorted()
-        #expect(sorted.count > 10 && Set(sorted).count == sorted.count, "none is told twice: \(sorted)")
-        // Events and trips have numbers of the same stream; the simulation tells none here.
-        let holes = zip(sorted, sorted.dropFirst()).filter { $1 != $0 + 1 }
-        #expect(sorted.first == 1 && holes.isEmpty, "\(holes) in \(sorted)")
     }
 
     @Test func aWatcherOfAHistoryThatIsNotThereSaysSo() async throws {

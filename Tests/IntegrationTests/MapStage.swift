@@ -8,29 +8,33 @@ import TrackingMQTT
 /// A broker, `godwit serve` and a history, for tests of the map.
 final class MapStage: Sendable {
     let broker: MosquittoProcess
+    let port: Int
     let url: String
     private let folder: URL
     private let gateway: Mutex<RunningProgram>
     private let token: String
     private let serving: [String]
 
-    init() async throws {
+    /// - Parameters:
+    ///   - hasDrive: Whether there is a history, with a drive of `van-7`, which nothing is heard of.
+    ///   - options: More of `godwit serve`.
+    init(hasDrive: Bool = false, _ options: [String] = []) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-map-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         self.folder = folder
         self.broker = try await MosquittoProcess.start()
         let state = folder.path()
-        try await Self.importDrive("van-7", minutes: 50, in: folder)
+        if hasDrive { try await Self.importDrive("van-7", minutes: 50, in: folder) }
         let made = try await Programs.run(
             "godwit", ["token", "create", "--name", "desk", "--read-all", "--state", state])
         self.token = made.output.trimmingCharacters(in: .whitespacesAndNewlines)
         try #require(made.code == 0, "\(made.errors)")
         let port = try LoopbackPort.free()
+        self.port = port
         self.url = "http://127.0.0.1:\(port)/"
-        self.serving = [
-            "serve", "--listen", "127.0.0.1:\(port)", "--state", state, "--broker", self.broker.url, "--store",
-            Self.history(in: folder),
-        ]
+        let store = hasDrive ? ["--store", Self.history(in: folder)] : ["--no-store"]
+        self.serving =
+            ["serve", "--listen", "127.0.0.1:\(port)", "--state", state, "--broker", self.broker.url] + store + options
         let gateway = try Programs.start("godwit", self.serving)
         self.gateway = Mutex(gateway)
         try await gateway.waitForLog("listening")
@@ -70,10 +74,22 @@ final class MapStage: Sendable {
             ])
     }
 
-    func signIn(_ browser: WebDriver, with token: String? = nil) async throws {
-        if try await browser.script("return location.href", as: String.self) != self.url {
-            try await browser.open(self.url)
-        }
+    /// Tells the broker where a trackable is, as a program without presence does.
+    func publish(_ id: String, _ latitude: Double, _ longitude: Double, time: Double? = nil) async throws {
+        let payload = """
+            {"location":{"type":"Feature","geometry":{"type":"Point","coordinates":[\(longitude),\(latitude)]},"properties":\
+            {"time":\(time ?? Date().timeIntervalSince1970)}},"skippedLocations":[],"intermediateLocations":[],"type":"ACTUAL"}
+            """
+        let sent = try await RunningProgram(
+            "/usr/bin/mosquitto_pub",
+            ["-p", "\(self.broker.port)", "-q", "1", "-r", "-t", "tracking/\(id)", "-m", payload]
+        ).result()
+        try #require(sent.code == 0, "\(sent.errors)")
+    }
+
+    func signIn(_ browser: WebDriver, with token: String? = nil, at url: String? = nil) async throws {
+        let url = url ?? self.url
+        if try await browser.script("return location.href", as: String.self) != url { try await browser.open(url) }
         try await browser.wait(for: "the door", until: "document.querySelector('#door').open")
         try await browser.type(token ?? self.token, into: "#token")
         try await browser.click("#sign-in button")
@@ -134,8 +150,8 @@ final class MapStage: Sendable {
 final class Swarm: Sendable {
     private let sender: RunningProgram
 
-    static func start(_ count: Int, on broker: MosquittoProcess) async throws -> Swarm {
-        // One position a second of each. No client at hand publishes to many topics.
+    static func start(_ count: Int, on broker: MosquittoProcess, every seconds: Double = 1) async throws -> Swarm {
+        // No client at hand publishes to many topics.
         let script = """
             import json, math, socket, struct, time
             def text(s): b = s.encode(); return struct.pack('>H', len(b)) + b
@@ -165,7 +181,7 @@ final class Swarm: Sendable {
                     m = {'location': {'type': 'Feature', 'geometry': {'type': 'Point', 'coordinates': p}, 'properties': props}, 'skippedLocations': [], 'intermediateLocations': [], 'type': 'ACTUAL'}
                     out += packet(0x30, text('tracking/t%d' % i) + json.dumps(m).encode())
                 s.sendall(out)
-                time.sleep(1)
+                time.sleep(\(seconds))
             """
         return Swarm(
             sender: try RunningProgram(

@@ -122,6 +122,8 @@ import TrackingCore
             // Where it is when both fill the map as far as a whole level of zoom lets them.
             try await browser.script(
                 """
+                document.querySelector('#close').click();
+                document.querySelector('#fit').click();
                 const map = document.querySelector('#map'), box = map.getBoundingClientRect();
                 const zoom = Math.min(16, Math.floor(Math.log2((box.width - 100) * 360 / 256)));
                 const x = box.left + box.width / 2 + (\(side)) * 0.5 * 256 * 2 ** zoom / 360;
@@ -195,7 +197,7 @@ import TrackingCore
     // MARK: - What was
 
     @Test func theHistoryIsShownAndScrubbed() async throws {
-        let stage = try await MapStage()
+        let stage = try await MapStage(hasDrive: true)
         let agent = try stage.agent("van-7")
         let browser = try await WebDriver.start()
         try await stage.signIn(browser)
@@ -217,11 +219,11 @@ import TrackingCore
         try await browser.script(
             """
             const real = window.real = window.fetch;
-            const late = (answer) => new Promise((done) => setTimeout(() => { window.isLate = true; done(answer); }, 1000));
+            const late = (answer) => new Promise((done) => setTimeout(() => { window.isLate = answer.name; done(answer); }, 1000));
             let count = 0;
             window.fetch = (url, options) => {
               const asked = real(url, options);
-              return String(url).includes('/history?') && count++ === 0 ? asked.then(late) : asked;
+              return String(url).includes('/history?') && count++ === 0 ? asked.then(late, late) : asked;
             };
             document.querySelector('[data-span="604800"]').click();
             document.querySelector('[data-span="21600"]').click();
@@ -230,7 +232,8 @@ import TrackingCore
         ).isTrue()
         try await browser.wait(for: "the later choice", until: "!document.querySelector('#replay').hidden")
         let chosen = try await browser.script("return \(gpx)", as: String.self)
-        try await browser.wait(for: "the late answer", until: "window.isLate")
+        try await browser.wait(for: "that nobody waits for the former", until: "window.isLate === 'AbortError'")
+        // No condition: nothing is what is waited for.
         try await Task.sleep(for: .milliseconds(200))
         #expect(try await browser.script("return \(gpx)", as: String.self) == chosen)
         // What could not be asked was not nothing.
@@ -266,16 +269,18 @@ import TrackingCore
         let stage = try await MapStage()
         let browser = try await WebDriver.start()
         try await browser.open(stage.url)
-        // Five points a second apart, six minutes, three points, another stream, two points; then six minutes of a slow tracker.
+        // Five points a second apart, six minutes, three points, what the gateway says is missing, two points, once simplified; then
+        // six minutes of a slow tracker.
         let gaps = try await browser.script(
             """
             return import('/map/history.js').then(({ markGaps }) => {
-              const points = [0, 1, 2, 3, 4, 364, 365, 366, 367, 368].map((time, i) => ({ time, stream: i < 8 ? 'a' : 'b' }));
-              const slow = [0, 360, 720].map((time) => ({ time, stream: 'a' }));
-              return [points, slow].map((list) => markGaps(list).map((p, i) => p.isAfterGap ? i : -1).filter((i) => i >= 0));
+              const points = [0, 1, 2, 3, 4, 364, 365, 366, 367, 368].map((time, i) => ({ time, isInterrupted: i === 8 }));
+              const slow = [0, 360, 720].map((time) => ({ time }));
+              return [[points, false], [points, true], [slow, false]].map(([list, isSimplified]) =>
+                markGaps(list, isSimplified).map((p, i) => p.isAfterGap ? i : -1).filter((i) => i >= 0));
             })
             """, as: [[Int]].self)
-        #expect(gaps == [[5, 8], []])
+        #expect(gaps == [[5, 8], [8], []])
         let drawn = try await browser.script(
             """
             return import('/map/layers.js').then(({ drawLine }) => {

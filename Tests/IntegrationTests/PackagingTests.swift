@@ -85,8 +85,30 @@ import Testing
         #expect(unit.contains("\nDeviceAllow=char-\(kind) rw\n"))
     }
 
-    @Test func aShellCanReadTheScriptForOpenRC() async throws {
-        let script = Self.folder.appending(path: "godwit-agent.openrc").path()
+    private func supervised(_ script: String) throws -> RunningProgram {
+        try RunningProgram(
+            Self.folder.appending(path: "godwit-agent-supervised").path(), ["/bin/sh", "-c", script])
+    }
+
+    /// OpenRC's supervisor starts again whatever ends.
+    @Test(arguments: [64, 77]) func whatWouldEndSoAgainIsNotStartedAgain(code: Int) async throws {
+        let wrapper = try self.supervised("exit \(code)")
+        try await wrapper.waitForLog("it ended with \(code)")
+        wrapper.terminate()
+        _ = try await wrapper.result(within: .seconds(10))
+    }
+
+    @Test func whatMayGetBetterEndsAndIsToldToEnd() async throws {
+        #expect(try await self.supervised("exit 69").result(within: .seconds(10)).code == 69)
+        let wrapper = try self.supervised("trap 'exit 7' TERM; echo up; while :; do sleep 0.1; done")
+        try await wrapper.wait { $0 == "up\n" }
+        wrapper.terminate()
+        #expect(try await wrapper.result(within: .seconds(10)).code == 7)
+    }
+
+    @Test(arguments: ["godwit-agent.openrc", "godwit-agent-supervised"])
+    func aShellCanReadTheScriptForOpenRC(name: String) async throws {
+        let script = Self.folder.appending(path: name).path()
         let check = try await RunningProgram("/bin/sh", ["-n", script]).result()
         #expect(check.code == 0, "\(check.errors)")
     }

@@ -2,6 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 import TrackingCore
+import TrackingRuntime
 import TrackingMQTT
 import TrackingStore
 
@@ -24,8 +25,9 @@ import TrackingStore
         #expect(try await stage.stored().count == 2_000)
         #expect(try await stage.report().isComplete)
         // Nothing is left on the device that the recorder has acknowledged.
-        let spool = try await MosquittoTool.retained("tracking/van/ack/keeper", on: stage.broker)
-        #expect(spool.contains("2000"), "\(spool)")
+        try await waitUntil {
+            try await MosquittoTool.retained("tracking/van/ack/keeper", on: stage.broker).contains("2000")
+        }
         recorder.terminate()
         #expect(try await recorder.result(within: .seconds(60)).code == 0, "\(recorder.errors.suffix(2000))")
         #expect(try await MosquittoTool.retained("tracking/_clients/keeper", on: stage.broker).contains("offline"))
@@ -297,6 +299,44 @@ import TrackingStore
             .replacing("\"seq\":1", with: "\"seq\":2")
         try await MosquittoTool.publish(fresh, to: "tracking/tram", on: stage.broker)
         try await wait(tram, for: 1)
+        try await stage.end(recorder)
+    }
+
+    /// A machine whose clock starts twenty years ahead, and nobody vouches for it: what it has recorded is not too old.
+    @Test(.enabled(if: !SystemClockTrust.isSynchronized, "this machine's clock is vouched for"))
+    func aClockThatIsAheadRemovesNothing() async throws {
+        let libraries = ["x86_64", "aarch64"].map { "/usr/lib/\($0)-linux-gnu/faketime/libfaketimeMT.so.1" }
+        guard let library = libraries.first(where: { FileManager.default.fileExists(atPath: $0) }) else {
+            throw TestSupportError("libfaketime is missing: scripts/setup installs what the tests need")
+        }
+        let stage = try await RecordStage()
+        var recorder = try stage.recorder()
+        try await recorder.waitForLog("taking in")
+        let now = Int(Date().timeIntervalSince1970)
+        for (seq, time) in [now - 90 * 86_400, now].enumerated() {
+            let text = """
+                {"location":{"type":"Feature","geometry":{"type":"Point","coordinates":[-8.5,52.5]},"properties":\
+                {"time":\(time),"stream":"s1","seq":\(seq + 1)}},"skippedLocations":[],"type":"ACTUAL"}
+                """
+            try await MosquittoTool.publish(text, to: "tracking/van", on: stage.broker)
+        }
+        try await stage.waitUntilStored(
+            Set([1, 2].map { TestRecorder.Name(stream: StreamID("s1")!, seq: $0) }))  // a valid name
+        try await stage.end(recorder)
+        // Through a program in between: libfaketime moves the environment of the first one.
+        recorder = try RunningProgram(
+            executable: URL(filePath: "/usr/bin/env"),
+            arguments: [
+                Programs.root.appending(path: ".build/debug/godwit").path(), "record", "--broker", stage.broker.url,
+                "--name", "keeper", "--store", stage.address, "--log-level", "info", "--keep", "30d",
+            ],
+            environment: [
+                "LD_PRELOAD": library, "FAKETIME": "+20y", "DONT_FAKE_MONOTONIC": "1",
+                "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            ], input: "/dev/null")
+        try await recorder.waitForLog("removed what was too old")
+        try await recorder.waitForLog("ages are counted by what was recorded last")
+        #expect(try await stage.stored().map(\.seq) == [2])
         try await stage.end(recorder)
     }
 

@@ -42,10 +42,15 @@ import TrackingStore
         }
         agent.terminate()
         #expect(try await agent.result(within: .seconds(60)).code == 0, "\(agent.errors.suffix(2000))")
-        // It sends the rest, and ends by itself once that was acknowledged.
+        // What the broker took while it had forgotten the recorder is still on the device, which goes on.
+        let next = try stage.agent(fixes: 400_000, speed: "20")
+        try await stage.waitUntilStored(agent.loggedRecords, within: .seconds(180))
+        next.terminate()
+        #expect(try await next.result(within: .seconds(60)).code == 0, "\(next.errors.suffix(2000))")
+        // It sends the rest, and ends by itself once the broker has it, for a recorder that is there.
         let last = try stage.agent(fixes: 8, speed: "20")
         #expect(try await last.result(within: .seconds(120)).code == 0, "\(last.errors.suffix(2000))")
-        let written = agent.loggedRecords.union(last.loggedRecords)
+        let written = agent.loggedRecords.union(next.loggedRecords).union(last.loggedRecords)
         try await stage.waitUntilStored(written)
         #expect(try await stage.stored() == written)
         let verified = try await stage.verify()

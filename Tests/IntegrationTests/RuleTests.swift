@@ -211,14 +211,3 @@ import Testing
         #expect(hook.code != 0 && hook.errors.contains("webhooks are signed"))
     }
 }
-
-/// Asks again until something holds.
-private func waitUntil(
-    within limit: Duration = .seconds(120), _ holds: () async throws -> Bool
-) async throws {
-    let deadline = ContinuousClock.now.advanced(by: limit)
-    while try await !holds() {
-        try #require(ContinuousClock.now < deadline)
-        try await Task.sleep(for: .milliseconds(50))
-    }
-}

@@ -49,6 +49,23 @@ import TrackingMQTT
         }
     }
 
+    /// A setting is written as on the command line; elsewhere a destination is a place, or none.
+    @Test(arguments: [
+        ("configure", "destination=52.5,13.4", "configure [\"destination=52.5,13.4\"]"),
+        ("configure", "destination=none", "configure [\"destination=none\"]"),
+        ("destination", "destination=52.5,13.4", "destination van 52.5,13.4"),
+        ("destination", "destination=none", "destination van -"),
+    ])
+    func aDestinationIsSentAsTheCommandTakesIt(command: String, argument: String, call: String) async throws {
+        let broker = try await MosquittoProcess.start()
+        let van = FakeAgent()
+        try await self.withDevice(broker, "van", van, answersDirectly: true) {
+            let result = try await self.send(broker, [command, "van", "--argument", argument, "--timeout", "20"])
+            #expect(result.code == 0, "\(result.output) \(result.errors)")
+            #expect(van.called.last == call)
+        }
+    }
+
     @Test func aDeviceThatDoesNotAnswerIsNamed() async throws {
         let broker = try await MosquittoProcess.start()
         let result = try await self.send(broker, ["report", "gone", "--timeout", "1"])

@@ -344,16 +344,16 @@ import Testing
 
     @Test func whatAProgramHasNoTimeForIsCounted() async throws {
         let stage = try await Stage()
-        // In and out of a zone with each of 300 fixes.
-        let input = try stage.file("drive.jsonl", self.way(300, steps: { $0 % 2 * 50 }))
+        // In and out of a zone with each of 1,500 fixes.
+        let input = try stage.file("drive.jsonl", self.way(1_500, steps: { $0 % 2 * 50 }))
         let agent = try stage.agent(
             ["--source", "jsonl:-", "--zone", "home,52,18.4,100", "--notify", "sleep 60"], input: input)
         let result = try await agent.result(within: .seconds(60))
         #expect(result.code == 0)
-        try await stage.tap.wait { tap in tap.points(of: "van").contains { WireTap.seq($0) ?? 0 >= 590 } }
+        try await stage.tap.wait { tap in tap.points(of: "van").contains { WireTap.seq($0) ?? 0 >= 2_990 } }
         let told = result.errors.matches(of: #/count=(\d+) .*events were not told/#).compactMap { Int($0.1) }
-        // Of 300, one was told; 100 waited for the end.
-        #expect(told.reduce(0, +) == 299 && told.contains(100), "\(result.errors)")
+        // Of 1,500, one was told; 1,000 waited for the end.
+        #expect(told.reduce(0, +) == 1_499 && told.contains(1_000), "\(result.errors)")
     }
 
     // MARK: - Units

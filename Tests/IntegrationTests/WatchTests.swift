@@ -93,6 +93,33 @@ import Testing
         #expect(try await agent.result(within: .seconds(60)).code == 0)
     }
 
+    /// As Ctrl-Z and `fg` do.
+    @Test func whoStopsItSeesTheCursorUntilItGoesOn() async throws {
+        let broker = try await MosquittoProcess.start()
+        let terminal = try TestTerminal()
+        let watch = try Programs.start(
+            "godwit", ["watch", "van-7", "--broker", broker.url], environment: ["TERM": "xterm"], terminal: terminal)
+        try await terminal.wait { $0.contains { $0.hasPrefix("van-7            OFFLINE") } }
+        #expect(!terminal.raw.contains("\u{1B}[?25h"))
+        watch.signal(SIGTSTP)
+        try await terminal.wait { _ in terminal.raw.contains("\u{1B}[?25h") }
+        watch.signal(SIGCONT)
+        try await terminal.wait { _ in terminal.raw.components(separatedBy: "\u{1B}[?25l\u{1B}[2J").count == 3 }
+        terminal.press("\u{1B}Oqq")
+        #expect(try await watch.result(within: .seconds(60)).code == 0)
+    }
+
+    @Test func aLowTerminalIsNotDrawnBeyond() async throws {
+        let broker = try await MosquittoProcess.start()
+        let terminal = try TestTerminal(columns: 80, rows: 3)
+        let watch = try Programs.start(
+            "godwit", ["watch", "van-7", "--broker", broker.url], environment: ["TERM": "xterm"], terminal: terminal)
+        try await terminal.wait { $0.contains { $0.hasPrefix("van-7            OFFLINE") } }
+        #expect(terminal.lines.count <= 3)
+        terminal.press("q")
+        #expect(try await watch.result(within: .seconds(60)).code == 0)
+    }
+
     @Test func coloursCanBeTurnedOff() async throws {
         let broker = try await MosquittoProcess.start()
         let terminal = try TestTerminal()

@@ -28,6 +28,15 @@ import TrackingPublisher
         return settings
     }
 
+    @Test func recordersAreNamedWithCommasOrOneByOne() throws {
+        let plan = try self.plan(["--acknowledge-by", "keeper,backup", "--acknowledge-by", "third"])
+        let configuration = try plan.configuration(for: plan.run.broker.identity())
+        #expect(configuration.recording.recorders.map(\.rawValue).sorted() == ["backup", "keeper", "third"])
+        for wrong in ["keeper,", ",", "a b"] {
+            #expect(throws: (any Error).self) { try self.plan(["--acknowledge-by", wrong]) }
+        }
+    }
+
     // MARK: - What lasts
 
     @Test func whatWasChangedLasts() throws {

@@ -57,6 +57,25 @@ import TrackingCore
         }
     }
 
+    /// A log that is salvaged takes minutes to be opened.
+    @Test func whatTakesLongIsToldAndIsNoSignOfDeath() async throws {
+        defer { try? FileManager.default.removeItem(at: self.folder) }
+        let manager = try NotifySocket(isAbstract: true)
+        let options = try ControlOptions.parse(["--socket", self.file("agent.sock")])
+        let agent = FakeAgent()
+        agent.isBusy(with: "opening the log")
+        let environment = ["NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "50000"]
+        let service = ControlService(agent, options: options, environment: environment)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await service.run() }
+            while try await manager.next() != "STATUS=opening the log" {}
+            while try await manager.next() != "WATCHDOG=1" {}
+            agent.isBusy(with: nil)
+            while try await manager.next() != "STATUS=" {}
+            group.cancelAll()
+        }
+    }
+
     @Test func aSocketThatIsNamedAndCannotBeUsedEndsTheAgent() async throws {
         defer { try? FileManager.default.removeItem(at: self.folder) }
         try Data().write(to: URL(filePath: self.file("agent.sock")))

@@ -43,6 +43,15 @@ import TrackingStore
         #expect(try self.interruptions([1, 8], [1...3, 5...8]) == [1])
     }
 
+    /// Nothing is known of what lies between two streams: nothing is measured across, and no point of theirs is said to be near.
+    @Test func aTrackIsInterruptedWhereAnotherStreamBegins() throws {
+        var continuity = TrackContinuity([:])
+        #expect(continuity.step(to: try self.point(7, of: "one")) == .next)
+        #expect(continuity.step(to: try self.point(1, of: "two")) == .missing)
+        #expect(continuity.step(to: try self.point(2, of: "two")) == .next)
+        #expect(continuity.step(to: try self.point(8, of: "one")) == .missing)
+    }
+
     /// Each step costs a search: with a copy of the ranges it would take hours.
     @Test(.timeLimit(.minutes(1))) func aStreamOfManyGapsIsReadInOneGo() throws {
         let ranges = (0..<UInt64(20_000)).map { ($0 * 4 + 1)...($0 * 4 + 3) }

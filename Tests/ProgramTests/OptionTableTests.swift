@@ -120,7 +120,7 @@ import Testing
             Token.Create.self, ["token", "create", "--name", "phone", "--publish", "van"],
             Self.state + [
                 ("name", "desk"), ("publish", "bus"), ("read", "bus"), ("read-all", nil), ("admin", nil),
-                ("expires", "90d"),
+                ("expires", "90d"), ("rate-limit", "5"), ("max-body", "2048"),
             ]),
         HistoryCase(Token.List.self, ["token", "list"], Self.state + [("format", "json")]),
         HistoryCase(Token.Revoke.self, ["token", "revoke", "phone"], Self.state),

@@ -45,6 +45,13 @@ import TrackingSubscriber
             rows.map { $0.split(separator: ",", omittingEmptySubsequences: false)[11] } == ["true", "true", "false"])
     }
 
+    @Test(arguments: [WatchFormat.text, .json]) func theRawLaneHasSkippedPointsToo(format: WatchFormat) throws {
+        guard case .location(let id, let received) = try self.update() else { return }
+        #expect(self.lines(format, .raw(id, received)).count == 1)
+        let lines = self.lines(format, .raw(id, received), skipped: true)
+        #expect(lines.map { $0.contains("skipped") } == [true, true, false])
+    }
+
     @Test func csvHasAHeaderAndAsManyFieldsALine() throws {
         let header = try #require(WatchPrinter(format: .csv, printsSkipped: false).header)
         let line = try #require(self.lines(.csv, try self.update()).first)
@@ -331,5 +338,43 @@ import TrackingSubscriber
         #expect(view.pressed("q") == .quit)
         for _ in 0..<100 { _ = view.pressed("+") }
         #expect(view.request?.accuracy == .maximum && view.request?.desiredInterval == .milliseconds(125))
+    }
+
+    /// What is beyond the bounds of the keys stays there.
+    @Test func aStepNeverGoesTheOtherWay() throws {
+        let finest = try Resolution(accuracy: .high, desiredInterval: .zero, minimumDisplacement: 0)
+        #expect(finest.oneStepFiner.desiredInterval == .zero)
+        #expect(finest.oneStepCoarser.desiredInterval == .milliseconds(125))
+        let coarsest = try Resolution(accuracy: .low, desiredInterval: .seconds(7_200), minimumDisplacement: 0)
+        #expect(coarsest.oneStepCoarser.desiredInterval == .seconds(7_200))
+        #expect(coarsest.oneStepFiner.desiredInterval == .seconds(3_600))
+    }
+
+    @Test func whoWatchesInSilenceIsNotOfferedToAsk() throws {
+        let view = LiveView(table: LiveTable(hasColour: false, isSilent: true), request: nil)
+        #expect("+-0".allSatisfy { view.pressed($0) == nil })
+        #expect(view.request == nil && view.pressed("q") == .quit)
+        let lines = view.lines(size: (200, 30), now: self.now) { _ in nil }
+        #expect(lines.last == "connecting; silent; q quit")
+    }
+
+    @Test func aRefusalIsShownUntilItIsGranted() throws {
+        let (van, bus) = (try TrackableID("van"), try TrackableID("bus"))
+        let refusal = TrackingError(.notAuthorized, "no")
+        func there(_ id: TrackableID, _ status: PublisherPresence.Status) -> SubscriberEvent {
+            .presence(id, PublisherPresence(status: status, lastSeen: nil))
+        }
+        var table = try self.table()
+        func foot() -> String? { table.lines(width: 200, height: 30, now: self.now) { _ in nil }.last }
+        var refusals = Watcher.Refusals(named: [van, bus])
+        for event in [SubscriberEvent.refused(van, refusal), there(van, .unknown), there(bus, .absent)] {
+            table.happened(event)
+            #expect(refusals.happened(event) == nil)
+        }
+        #expect(foot()?.hasPrefix("refused: no; ") == true)
+        for event in [there(van, .absent), .refused(bus, refusal)] { #expect(refusals.happened(event) == nil) }
+        table.happened(there(van, .absent))
+        #expect(foot()?.hasPrefix("connected; ") == true)
+        #expect(refusals.happened(.refused(van, refusal)) == refusal, "now both are")
     }
 }

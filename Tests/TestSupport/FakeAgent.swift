@@ -6,22 +6,33 @@ package import TrackingCore
 package final class FakeAgent: AgentControl {
     private let calls = Mutex<[String]>([])
     private let failure = Mutex<CommandFailure?>(nil)
+    private let work = Mutex<String?>(nil)
     let records: [SpoolEntry]
+    private let standing: AgentStatus
 
-    package init(records: [SpoolEntry] = []) { self.records = records }
+    package init(records: [SpoolEntry] = [], status: AgentStatus = Samples.status) {
+        self.records = records
+        self.standing = status
+    }
 
     package var called: [String] { self.calls.withLock { $0 } }
 
     /// Every call fails with this from now on.
     package func fail(_ failure: CommandFailure) { self.failure.withLock { $0 = failure } }
 
+    /// What keeps it from deciding from now on.
+    package func isBusy(with work: String?) { self.work.withLock { $0 = work } }
+
     private func note(_ call: String) throws(CommandFailure) {
         self.calls.withLock { $0.append(call) }
         if let failure = self.failure.withLock({ $0 }) { throw failure }
     }
 
-    package func status() async -> AgentStatus { Samples.status }
-    package func respond() async { try? self.note("respond") }
+    package func status() async -> AgentStatus { self.standing }
+    package func respond() async -> String? {
+        try? self.note("respond")
+        return self.work.withLock { $0 }
+    }
     package func setOn(_ isOn: Bool) async throws(CommandFailure) { try self.note("on \(isOn)") }
 
     package func sendNow() async throws(CommandFailure) -> Int {

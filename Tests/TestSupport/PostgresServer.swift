@@ -74,6 +74,12 @@ public final class PostgresServer: Sendable {
         }
     }
 
+    /// Stops it in its tracks (SIGSTOP), every process of it: connections stand, nothing answers; or lets it go on.
+    public func freeze(_ isFrozen: Bool = true) {
+        guard let process = self.process.withLock({ $0 }) else { return }
+        for id in [process.id] + Self.children(of: process.id) { Glibc.kill(id, isFrozen ? SIGSTOP : SIGCONT) }
+    }
+
     /// The processes that a process started and that run.
     private static func children(of parent: Int32) -> [Int32] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []

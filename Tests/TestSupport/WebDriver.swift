@@ -88,12 +88,25 @@ public final class WebDriver: Sendable {
         try await self.command("element/\(self.element(selector))/value", ["text": text])
     }
 
+    /// Presses keys one after the other, as WebDriver names them: `\u{E00C}` is Escape.
+    public func press(_ keys: String...) async throws {
+        let actions = keys.flatMap { [["type": "keyDown", "value": $0], ["type": "keyUp", "value": $0]] }
+        let keyboard: [String: Any] = ["type": "key", "id": "keyboard", "actions": actions]
+        try await self.command("actions", ["actions": [keyboard]])
+    }
+
     /// Minimises the window: its page is hidden.
     public func hide() async throws { try await self.command("window/minimize", [:]) }
 
     /// Brings the window back.
     public func show(width: Int = 1280, height: Int = 800) async throws {
         try await self.command("window/rect", ["x": 0, "y": 0, "width": width, "height": height])
+    }
+
+    /// Puts the page into another time zone, as `Europe/Dublin`.
+    public func move(toZone zone: String) async throws {
+        try await self.command(
+            "goog/cdp/execute", ["cmd": "Emulation.setTimezoneOverride", "params": ["timezoneId": zone]])
     }
 
     /// What a script returns; it is the body of a function, and may be `async`.

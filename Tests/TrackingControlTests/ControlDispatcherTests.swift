@@ -95,7 +95,11 @@ import TrackingCore
         let van = try TrackableID("van-7")
         for (name, arguments, _) in Self.commands {
             let agent = FakeAgent()
-            let answer = await ControlDispatcher(agent).answer(self.command(name, arguments), on: van)
+            // The two that the sample carries.
+            let isTrack = name == .track
+            let command = self.command(name, isTrack ? ["trackable": .text("van-8")] : arguments)
+            let topic = try isTrack ? Samples.id : TrackableID("a")
+            let answer = await ControlDispatcher(agent).answer(command, on: topic)
             let isAllowed = Command.Name.allowedRemotely.contains(name)
             #expect(agent.called.isEmpty == !isAllowed, "\(name)")
             if case .failure(let failure) = answer.outcome { #expect(!isAllowed && failure.code == .notAllowed) }
@@ -111,6 +115,34 @@ import TrackingCore
         _ = await dispatcher.answer(self.command(.remove), on: van)
         _ = await dispatcher.answer(self.command(.add, ["trackable": .text("van-8")]), on: van)
         #expect(self.agent.called == ["start - van-7", "remove van-7", "add van-8 -"])
+    }
+
+    /// Who may command one trackable of a device may not command the others.
+    @Test(arguments: [Command.Name.startTrip, .stopTrip, .remove, .destination, .track])
+    func fromAfarAnotherTrackableIsNotCommanded(name: Command.Name) async throws {
+        let command = self.command(name, ["trackable": .text("van-9")])
+        let answer = await ControlDispatcher(self.agent).answer(command, on: try TrackableID("van-7"))
+        guard case .failure(let failure) = answer.outcome else {
+            Issue.record("it was done")
+            return
+        }
+        #expect(failure.code == .notAllowed && self.agent.called.isEmpty, "\(failure)")
+    }
+
+    /// However many are carried: each line of the socket has its limit.
+    @Test func manyFiguresComeInPieces() async throws {
+        var status = Samples.status
+        status.trackables = try (0..<400).map { index in
+            var trackable = Samples.status.trackables[0]
+            trackable.id = try TrackableID("vehicle \"\(index)\"")
+            return trackable
+        }
+        let pieces = status.metricsInPieces
+        #expect(pieces.joined() == status.metrics && pieces.count > 1)
+        for piece in pieces {
+            let line = try ControlLine.item(id: "c1", .object(["text": .text(piece)])).encoded()
+            #expect(line.count < 65_536 && piece.hasSuffix("\n"))
+        }
     }
 
     @Test func theAgentIsToldWhichSettingsComeFromAfar() async throws {

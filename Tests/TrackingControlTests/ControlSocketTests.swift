@@ -55,6 +55,36 @@ import TrackingCore
         }
     }
 
+    /// However many are carried: a line of the socket has its limit, and a status has none.
+    @Test func aStatusOfManyTrackablesArrivesAsItWas() async throws {
+        var status = Samples.status
+        status.trackables = try (0..<500).map { index in
+            var trackable = Samples.status.trackables[0]
+            trackable.id = try TrackableID("vehicle \"\(index)\"")
+            return trackable
+        }
+        let many = status
+        try await self.serving(FakeAgent(status: many)) {
+            let client = try ControlClient(paths: [self.path])
+            #expect(try AgentStatus(members: await client.status()) == many)
+            #expect(try await client.ask(.sendNow) == ["records": .number(12)])
+        }
+    }
+
+    /// Whoever pages through an export reads it when he has time.
+    @Test func anExportWaitsForItsReader() async throws {
+        let records = (1...4000).map { Samples.record(UInt64($0)) }
+        try await self.serving(FakeAgent(records: records)) {
+            let client = try ControlClient(paths: [self.path])
+            var count = 0
+            let result = try await client.ask(.queueExport, within: nil) { _ in
+                count += 1
+                if count == 1 { sleep(7) }
+            }
+            #expect(count == 4000 && result == ["records": .number(4000)])
+        }
+    }
+
     @Test func aFailureIsThrownAndTheConnectionStands() async throws {
         try await self.serving {
             let client = try ControlClient(paths: [self.path])

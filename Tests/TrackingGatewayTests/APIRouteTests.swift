@@ -57,6 +57,29 @@ import TrackingTesting
         }
     }
 
+    /// They are the same to who compares characters: two ids, ordered by bytes.
+    @Test func idsThatLookAlikeArePagedByTheirBytes() async throws {
+        let ids = ["caf\u{65}\u{301}", "caf\u{E9}", "cafz"].map { Array($0.utf8) }
+        let stage = try await RecordedGateway([:])
+        for id in ids { try await stage.store(1...1, of: String(decoding: id, as: UTF8.self)) }
+        let token = try await stage.gateway.token()
+        try await stage.test { client async throws in
+            for path in ["positions", "trackables"] {
+                var found: [[UInt8]] = []
+                var after = ""
+                while true {
+                    let uri = "/api/v1/\(path)?limit=1\(after)"
+                    let answer = try await client.execute(uri: uri, method: .get, headers: .bearer(token)).json
+                    let list = answer?["features"]?.list ?? answer?["trackables"]?.list
+                    if let id = list?.first?["id"]?.text { found.append(Array(id.utf8)) }
+                    guard let next = answer?["next"]?.text, found.count < 9 else { break }
+                    after = "&after=" + next.utf8.map { "%" + ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+                }
+                #expect(found == ids.sorted { $0.lexicographicallyPrecedes($1) }, "\(path)")
+            }
+        }
+    }
+
     @Test func aTokenReadsItsOwnAlone() async throws {
         let stage = try await RecordedGateway(["van": 5, "bus": 3])
         let token = try await stage.gateway.token("a", read: ["bus"])
@@ -141,6 +164,10 @@ import TrackingTesting
                 let answer = try await client.execute(
                     uri: "/api/v1/trackables/van/history?format=gpx\(query)", method: .get, headers: .bearer(token))
                 #expect(answer.text.components(separatedBy: "<trkseg>").count == pieces + 1, "\(query)")
+                let features = try await client.execute(
+                    uri: "/api/v1/trackables/van/history?\(query)", method: .get, headers: .bearer(token)
+                ).json?["features"]?.list
+                #expect(features?.filter { $0["interrupted"] == .flag(true) }.count == pieces - 1, "\(query)")
             }
         }
     }
@@ -200,11 +227,36 @@ import TrackingTesting
                 after = "&after=\(next)"
             } while ids.count <= 23
             #expect(Set(ids) == Set(events.map(\.id)) && ids.count == 23)
-            for wrong in ["x", "1_", "1_0", "nan_1", "1_9999999999"] {
+            for wrong in ["x", "1_", "1_0", "nan_1_one", "1e300_1_one", "1_-1_one", "1_1_one%3F", "1_1_"] {
                 let answer = try await client.execute(
                     uri: "/api/v1/trackables/van/events?after=\(wrong)", method: .get, headers: .bearer(token))
                 #expect(answer.status == .badRequest)
             }
+        }
+    }
+
+    /// What is recorded between two pages, of the time with which the first ended, comes neither twice nor in the place of another.
+    @Test func eventsArePagedWhileMoreComeOfTheSameTime() async throws {
+        let stage = try await RecordedGateway(["van": 1])
+        let token = try await stage.gateway.token()
+        @Sendable func event(_ seq: UInt64, _ stream: String) throws -> TrackingEvent {
+            TrackingEvent(
+                id: "\(stream)\(seq)", stream: try #require(StreamID(stream)), seq: seq, time: RecordedGateway.start,
+                kind: .lowBattery)
+        }
+        try await stage.store(events: [try event(101, "b\"/ü"), try event(102, "b\"/ü")], of: "van")
+        try await stage.test { client in
+            func page(_ query: String) async throws -> JSONValue? {
+                try await client.execute(
+                    uri: "/api/v1/trackables/van/events?limit=1\(query)", method: .get, headers: .bearer(token)
+                ).json
+            }
+            let first = try await page("")
+            #expect(first?["events"]?.list?.first?["id"]?.text == "b\"/ü101")
+            try await stage.store(events: [try event(100, "a")], of: "van")
+            let next = try #require(first?["next"]?.text)
+            let second = try await page("&after=\(next)")
+            #expect(second?["events"]?.list?.first?["id"]?.text == "b\"/ü102" && second?["next"] == nil)
         }
     }
 
@@ -251,6 +303,7 @@ import TrackingTesting
                         members: [
                             "state": Array(#"{"state":"ONLINE"}"#.utf8), "trip": Array(#"{"tripId":"x"}"#.utf8),
                             "presence": Array(#"{"lastSeen":1}"#.utf8),
+                            "resolution": Array(#"{"maximumSilence":5,"subscribers":2}"#.utf8),
                         ]) : nil
             }, positions: { [(try! TrackableID("van")): place] }, isConnected: { true })
         let stage = try await RecordedGateway(["van": 5, "bus": 3], live: live)
@@ -276,6 +329,9 @@ import TrackingTesting
             #expect(van?["trip"]?["tripId"] == .text("x"))
             let shared = try await get("trackables/van", inTime.text).json
             #expect(shared?["state"] != nil && shared?["first"] == nil && shared?["trip"] == nil)
+            #expect(
+                shared?["resolution"] == .object(["maximumSilence": .number(5)])
+                    && van?["resolution"]?["subscribers"] != nil)
             #expect(van?["presence"] != nil && shared?["presence"] == nil && shared?["groups"] == nil)
             for answer in [shared?["position"], try await get("trackables/van/position", inTime.text).json] {
                 #expect(answer?["properties"]?["time"] != nil)
@@ -430,8 +486,12 @@ import TrackingTesting
         #expect(open.isEmpty)
         let operations = text.matches(of: #/"operationId": "(\w+)"/#).map(\.1)
         #expect(Set(operations).count == operations.count)
-        let tags = try JSONValue(json: text.utf8)["tags"]?.list?.compactMap { $0["name"]?.text } ?? []
-        #expect(Set(tags).count == tags.count && !tags.isEmpty)
+        let root = try JSONValue(json: text.utf8)
+        let tagged = (root["paths"]?.object ?? [:]).values.flatMap { $0.object.map { Array($0.values) } ?? [] }
+        let used = Set(tagged.flatMap { $0["tags"]?.list ?? [] }.compactMap(\.text))
+        #expect(root["paths"]?["/api/v1/quarantine"]?["get"]?["responses"]?["400"] != nil)
+        let tags = root["tags"]?.list?.compactMap { $0["name"]?.text } ?? []
+        #expect(Set(tags).count == tags.count && Set(tags) == used)
     }
 }
 
@@ -470,6 +530,7 @@ struct BrokenHistory: HistoryStore {
     func events(
         of trackable: TrackableID, during times: TimeSpan, after last: TrackingEvent?, limit: Int
     ) async throws(TrackingError) -> [TrackingEvent] { try self.fail() }
+    func newest() async throws(TrackingError) -> NewestTimes { try self.fail() }
     func verify(_ trackable: TrackableID) async throws(TrackingError) -> VerifyReport? { try self.fail() }
     func erase(_ trackable: TrackableID, before: UnixTime?, now: UnixTime) async throws(TrackingError) -> EraseReport {
         try self.fail()

@@ -88,6 +88,10 @@ import TrackingCore
             let foreign = try await client.execute(
                 uri: "/session", method: .delete, headers: [.cookie: pair, .secFetchSite: "cross-site"])
             #expect(foreign.status == .forbidden)
+            // Nor can it sign somebody in, as somebody else.
+            let given = try await client.execute(
+                uri: "/session", method: .post, headers: [.secFetchSite: "cross-site"], body: body)
+            #expect(given.status == .forbidden && given.headers[.setCookie] == nil)
             let out = try await client.execute(uri: "/session", method: .delete, headers: [.cookie: pair])
             #expect(out.status == .noContent && out.headers[.setCookie]?.contains("Max-Age=0") == true)
             let after = try await client.execute(uri: "/session", method: .get, headers: [.cookie: pair])
@@ -220,6 +224,30 @@ import TrackingCore
             let often = try await post(1)
             #expect(often.status == .ok && often.json?["error"]?.text?.contains("Too many requests") == true)
             #expect(often.headers[.retryAfter] != nil)
+        }
+    }
+
+    @Test func aTokenMayHaveLimitsOfItsOwn() async throws {
+        let gateway = try TestGateway { $0.rateLimit = RateLimit(burst: 1, perSecond: 0.001) }
+        func token(_ name: String, _ limits: TokenLimits) async throws -> String {
+            let grant = AccessGrant(
+                name: name, publishes: .only([try TrackableID("van")]), limits: limits, begins: UnixTime(0))
+            return try await gateway.access.makeToken(grant).text
+        }
+        let small = try await token("small", TokenLimits(requestsPerSecond: 0.2, bodyBytes: 2000))
+        let usual = try await token("usual", TokenLimits())
+        try await gateway.test { client in
+            func status(_ token: String, _ bytes: Int) async throws -> Int {
+                let body = ByteBuffer(string: "[\(String(repeating: " ", count: bytes - 2))]")
+                return try await client.execute(
+                    uri: "/points", method: .post, headers: .bearer(token), body: body
+                ).status.code
+            }
+            let (large, fitting) = (try await status(small, 2001), try await status(small, 2000))
+            let often = try await status(small, 2)
+            #expect((large, fitting != large, often) == (413, true, 429))
+            let (usually, again) = (try await status(usual, 2001), try await status(usual, 2))
+            #expect((usually != large, again) == (true, 429))
         }
     }
 

@@ -47,6 +47,17 @@ import TrackingSubscriber
         #expect(state.trackables.count <= 80)
     }
 
+    @Test mutating func whatIsNotInForceAnyMoreIsNotKnown() throws {
+        let inForce = ResolutionInForce(
+            resolution: .standard, isNear: true, subscribers: 2, isLowBattery: false, state: .online, filter: .both,
+            maximumSilence: .seconds(60))
+        _ = try self.tell(.state(self.van, .online, nil))
+        _ = try self.tell(.resolution(self.van, inForce))
+        #expect(self.state.known(self.van)?.members.keys.sorted() == ["resolution", "state"])
+        _ = try self.tell(.resolution(self.van, nil))
+        #expect(self.state.known(self.van)?.members.keys.sorted() == ["state"])
+    }
+
     /// What a publisher of its own writes stays as it came: over several lines, where it sends pretty-printed JSON.
     @Test mutating func lineEndsWithinAPayloadDoNotEndTheData() throws {
         let payload = """
@@ -244,6 +255,27 @@ import TrackingSubscriber
         #expect(frame.contains("PREDICTED") && frame.contains("\"speed\":7"))
         let whole = String(buffer: LiveSelection(.everything, reads: .all).frame(of: told))
         #expect(whole.contains("wifi") && share.shown(location).extra == nil)
+    }
+
+    /// Who else watches, the battery, and whether it is near where it goes, are not where it is.
+    @Test mutating func aShareLinkTellsOfTheResolutionWhenTheNextPositionIsDue() throws {
+        let inForce = ResolutionInForce(
+            resolution: .standard, isNear: true, subscribers: 3, isLowBattery: true, state: .online, filter: .both,
+            maximumSilence: .seconds(30))
+        let told = try self.tell(.resolution(self.van, inForce))
+        let share = LiveSelection(.everything, reads: .all, span: UnixTime(100)..<UnixTime(200))
+        let frame = String(buffer: share.frame(of: told))
+        #expect(frame.hasPrefix("id: \(told.id)\nevent: resolution\ndata: {\"trackable\":\"van\","))
+        #expect(frame.contains(#""maximumSilence":30000"#) && frame.contains(#""desiredInterval""#))
+        for secret in ["near", "subscribers", "lowBattery", "state", "filter"] { #expect(!frame.contains(secret)) }
+        #expect(!String(buffer: share.frame(of: told.withoutID)).hasPrefix("id: "))
+        #expect(String(buffer: LiveSelection(.everything, reads: .all).frame(of: told)).contains("subscribers"))
+    }
+
+    /// Pages see events, not comments.
+    @Test func aHeartbeatTellsTheTime() {
+        let frame = String(buffer: LiveFrame.heartbeat(self.id(7, at: 1000)))
+        #expect(frame == "id: \(self.id(7, at: 1000))\nevent: heartbeat\ndata: {\"now\":1000}\n\n")
     }
 
     @Test func anEventIdReadsWhatItWrites() throws {

@@ -59,6 +59,28 @@ private let start = 1_790_000_000.0
         }
     }
 
+    /// A page keeps what it shows where the stream goes on, and nothing of it where somebody else reads.
+    @Test func helloSaysWhetherItGoesOnAndWhoReads() async throws {
+        let van = self.van
+        try await LiveScene.run { scene in
+            func hello(_ stream: EventStream) async throws -> JSONValue {
+                try JSONValue(json: try await stream.first { $0.name == "hello" }.data.utf8)
+            }
+            try scene.move(van, 1)
+            let first = try await scene.open()
+            let fresh = try await hello(first)
+            #expect(fresh["resumed"] == .flag(false))
+            let headers = ["Last-Event-ID": try await first.first { $0.name == "position" }.id]
+            let again = try await hello(try await scene.open(headers: headers))
+            #expect(again["resumed"] == .flag(true) && again["reader"] == fresh["reader"])
+            let old = LiveEventID(epoch: 1, number: 9, time: UnixTime(start)).description
+            #expect(try await hello(try await scene.open("?lastEventId=\(old)"))["resumed"] == .flag(false))
+            scene.caller.withLock { $0 = Caller(name: "test", reads: .only([van])) }
+            let other = try await hello(try await scene.open(headers: headers))
+            #expect(other["reader"]?.text != nil && other["reader"] != fresh["reader"])
+        }
+    }
+
     @Test func aGapIsFilledFromTheHistoryOrSaid() async throws {
         let old = LiveEventID(epoch: 1, number: 9, time: UnixTime(start + 1000)).description
         try await LiveScene.run { scene in
@@ -171,7 +193,7 @@ private let start = 1_790_000_000.0
             let now = scene.now
             scene.caller.withLock {
                 $0 = Caller(
-                    name: "share", reads: .only([van]), span: now..<now.advanced(by: .seconds(2)))
+                    name: "share", reads: .only([van]), span: now..<now.advanced(by: .seconds(10)))
             }
             try scene.move(self.van, 1, time: now.seconds - 5)
             try scene.move(self.van, 2, time: now.seconds)

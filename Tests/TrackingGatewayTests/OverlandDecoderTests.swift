@@ -182,9 +182,9 @@ import TrackingPublisher
     }
 
     @Test func theStartOfATripIsToldOnceWhenItsPlaceBecomesKnown() throws {
-        func batch(_ place: String) throws -> PhoneBatch {
+        func batch(_ place: String, mode: String = "car") throws -> PhoneBatch {
             let body = #"""
-                {"locations":[],"trip":{"mode":"car","start":"2026-05-01T11:58:10Z","distance":1,"start_location":\#(place)}}
+                {"locations":[],"trip":{"mode":"\#(mode)","start":"2026-05-01T11:58:10Z","distance":1,"start_location":\#(place)}}
                 """#
             return try OverlandDecoder.decode(Array(body.utf8), receivedAt: UnixTime(noon))
         }
@@ -195,6 +195,8 @@ import TrackingPublisher
             "properties":{"timestamp":"2026-05-01T11:58:12Z"}}
             """#)
         #expect(first.events.map(\.kind) == ["TRIP_STARTED"] && later.events.first?.location != nil)
+        #expect(try batch("null", mode: "bicycle").records[0].digest == first.records[0].digest, "changed under way")
+        #expect(first.events[0].detail["mode"]?.text == "car" && first.events[0].detail["name"] == nil)
         #expect(first.records[0].digest == later.records[0].digest && first.records[0].time == later.records[0].time)
         guard case .event(let one) = first.records[0].content, case .event(let other) = later.records[0].content else {
             Issue.record("both are events")

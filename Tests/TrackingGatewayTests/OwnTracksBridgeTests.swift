@@ -109,11 +109,11 @@ import TrackingPublisher
     private let stream = StreamID("k3f9q2wz")!
 
     private func machine(
-        out: String? = "godwit", discovery: Bool = false, maximum: Int = 10
+        out: String? = "godwit", name: String = "bridge-out", discovery: Bool = false, maximum: Int = 10
     ) throws -> OwnTracksRepublisher {
         var reader = OwnTracksReader.Configuration(topics: try OwnTracksTopics())
         reader.outUser = out
-        var configuration = OwnTracksRepublisher.Configuration(reader: reader)
+        var configuration = OwnTracksRepublisher.Configuration(reader: reader, name: name)
         configuration.maximumTrackables = maximum
         if discovery { configuration.discovery = HomeAssistantDiscovery(topicRoot: .standard) }
         var machine = OwnTracksRepublisher(configuration)
@@ -149,7 +149,7 @@ import TrackingPublisher
     {
         var location = Location(coordinate: try #require(Coordinate(latitude: 52, longitude: -8)), time: UnixTime(1))
         location.bearing = bearing
-        #expect(location.ownTracksMessage(of: self.van)["cog"]?.number == cog)
+        #expect(location.ownTracksMessage(of: self.van, by: "bridge-out")["cog"]?.number == cog)
     }
 
     @Test func aPositionGoesOutMarkedAndRetained() throws {
@@ -158,7 +158,7 @@ import TrackingPublisher
         #expect(message.topic == "owntracks/godwit/van" && message.isRetained)
         #expect(
             String(decoding: message.payload, as: UTF8.self)
-                == #"{"_type":"location","_via":"godwit","acc":5,"batt":62,"lat":52,"lon":-8.5,"#
+                == #"{"_by":"bridge-out","_type":"location","_via":"godwit","acc":5,"batt":62,"lat":52,"lon":-8.5,"#
                 + #""tid":"an","tst":1790000001,"vel":36}"#)
         // And it is what the reader takes for ours, on whatever topic.
         let reader = OwnTracksReader(OwnTracksReader.Configuration(topics: try OwnTracksTopics()))
@@ -206,6 +206,28 @@ import TrackingPublisher
             self.published(machine.happened(self.heard($0)))
         }
         #expect(messages == [OutgoingMessage(topic: topics[1], payload: [], isRetained: true)])
+    }
+
+    @Test func whatWentOutUnderAnotherUserIsCleared() throws {
+        var machine = try self.machine(out: "bob")
+        let ours = try #require(self.published(machine.happened(try self.position(1))).first).payload
+        func heard(_ payload: [UInt8]? = nil, isRetained: Bool) -> [OutgoingMessage] {
+            let payload = payload ?? ours
+            let message = IncomingMessage(topic: "owntracks/alice/van", payload: payload[...], isRetained: isRetained)
+            return self.published(machine.happened(.received(message)))
+        }
+        // What another bridge lets out on the same topics stands.
+        var other = try self.machine(out: "alice", name: "other-out")
+        let theirs = try #require(self.published(other.happened(try self.position(1))).first).payload
+        #expect(heard(theirs, isRetained: true) == [])
+        // What comes just now is another bridge's.
+        #expect(heard(isRetained: false) == [])
+        #expect(
+            heard(isRetained: true) == [OutgoingMessage(topic: "owntracks/alice/van", payload: [], isRetained: true)])
+        let cleared = IncomingMessage(topic: "owntracks/alice/van", payload: [], isRetained: false)
+        #expect(machine.happened(.received(cleared)).isEmpty)
+        // Nor is there a phone of that name.
+        #expect(self.published(machine.happened(try self.position(1, of: "alice-van"))).count == 1)
     }
 
     @Test func theirsAreHeardBeforeOurs() throws {

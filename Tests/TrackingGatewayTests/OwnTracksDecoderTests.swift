@@ -93,6 +93,36 @@ import TrackingPublisher
         #expect(one.map(\.digest) != iOS.map(\.digest))  // same place and time, another `_id` and `t`
     }
 
+    @Test func whatABridgeRepublishedIsNothing() throws {
+        let marked = #"{"_type":"location","_via":"godwit","lat":1,"lon":1,"tst":1790000000}"#
+        let batch = try OwnTracksDecoder.decode(Array(marked.utf8), receivedAt: UnixTime(noon))
+        #expect(batch == PhoneBatch())
+        let others = marked.replacing("godwit", with: "another")
+        #expect(try OwnTracksDecoder.decode(Array(others.utf8), receivedAt: UnixTime(noon)).points.count == 1)
+    }
+
+    /// A position is of the moment of its fix, which nothing else tells: it may arrive weeks later.
+    @Test func aPositionWithoutTheTimeOfItsFixIsRefused() throws {
+        let text = #"{"_type":"location","lat":1,"lon":1,"created_at":1790000000}"#
+        let batch = try OwnTracksDecoder.decode(Array(text.utf8), receivedAt: UnixTime(noon))
+        #expect(batch.records.isEmpty && batch.refused.count == 1)
+    }
+
+    /// One message may have thousands of them.
+    @Test func waypointsCountAsRecords() throws {
+        let waypoints = { (count: Int) in
+            let list = (0..<count).map { #"{"a":\#($0)}"# }.joined(separator: ",")
+            return #"{"_type":"waypoints","waypoints":[\#(list)]}"#
+        }
+        let batch = try OwnTracksDecoder.decode(Array(waypoints(9000).utf8), receivedAt: UnixTime(noon))
+        #expect(batch.records.count == 9000)
+        let error = #expect(throws: TrackingError.self) {
+            try OwnTracksDecoder.decode(
+                Array("[\(waypoints(9000)),\(waypoints(1001))]".utf8), receivedAt: UnixTime(noon))
+        }
+        #expect(error?.code == .payloadTooLarge)
+    }
+
     @Test func anEmptyBodyIsNothing() throws {
         #expect(try OwnTracksDecoder.decode([], receivedAt: UnixTime(noon)) == PhoneBatch())
     }

@@ -26,7 +26,7 @@ import TrackingCore
                 guard path.hasPrefix("/map/") else { continue }
                 waiting += file.text.matches(of: #/from "\./([^"]+)"/#).map { "/map/\($0.1)" }
             }
-            #expect(seen.count == 15, "\(seen)")
+            #expect(seen.count == 19, "\(seen)")
             for path in ["/map/nothing.js", "/leaflet/passwd", "/leaflet/..%2fpasswd", "/tiles/0/0/0"] {
                 #expect(try await client.execute(uri: path, method: .get).status == .notFound, "\(path)")
             }
@@ -46,15 +46,38 @@ import TrackingCore
         let url = try TileURL("https://{s}.tiles.example.org:8443/a/{z}/{x}/{y}.png")
         let gateway = try TestGateway { $0.tiles = .server(url) }
         try await gateway.test { client in
-            let policy = try await client.execute(uri: "/", method: .get).headers[.contentSecurityPolicy] ?? ""
+            let page = try await client.execute(uri: "/", method: .get).headers
+            let policy = page[.contentSecurityPolicy] ?? ""
             #expect(policy.contains("img-src 'self' data: https://*.tiles.example.org:8443;"))
+            // OpenStreetMap's server refuses whoever does not say where they come from.
+            #expect(page[.referrerPolicy] == "strict-origin")
+            #expect(try await client.execute(uri: "/session", method: .get).headers[.referrerPolicy] == "no-referrer")
             #expect(
                 try await client.execute(uri: "/map/config", method: .get).json?["tiles"]?["url"]?.text == url.template)
         }
     }
 
+    @Test func openStreetMapIsNamed() async throws {
+        for (host, isNamed) in [("tile.openstreetmap.org", true), ("notopenstreetmap.org", false)] {
+            let url = try TileURL("https://\(host)/{z}/{x}/{y}{r}.png")
+            let gateway = try TestGateway { $0.tiles = .server(url) }
+            try await gateway.test { client in
+                let config = try await client.execute(uri: "/map/config", method: .get).json?["tiles"]
+                #expect(config?["attribution"]?.text?.contains("OpenStreetMap") ?? false == isNamed)
+            }
+        }
+        let none = try TestGateway()
+        try await none.test { client in
+            let page = try await client.execute(uri: "/", method: .get)
+            #expect(page.headers[.referrerPolicy] == "no-referrer")
+        }
+    }
+
     @Test(arguments: [
-        "tiles.example.org/{z}/{x}/{y}", "https://example.org/{z}/{x}", "ftp://example.org/{z}/{x}/{y}",
+        "https://a/{z}/{x}/{y}?key={key}", "https://tile-{s}.a/{z}/{x}/{y}", "https://a.{s}.b/{z}/{x}/{y}",
+        "https://a/{z}/{x}/{y}/{s}", "https://[::1]/{z}/{x}/{y}", "https://a:b/{z}/{x}/{y}", "https://a/{z}/{x}/{y}}",
+        "https://{s}./{z}/{x}/{y}", "tiles.example.org/{z}/{x}/{y}", "https://example.org/{z}/{x}",
+        "ftp://example.org/{z}/{x}/{y}",
         "https:///{z}/{x}/{y}",
         "https://a;script-src *//{z}/{x}/{y}", "https://a'/{z}/{x}/{y}",
     ])
@@ -89,5 +112,11 @@ import TrackingCore
             #expect(config?["maxZoom"]?.count == 6 && config?["attribution"]?.text == "© us")
         }
         #expect(throws: TrackingError.self) { try TileFile(path: "/nowhere.mbtiles") }
+        // A file need not say its zoom levels.
+        try await file.write { database in
+            try database.execute(
+                sql: "DELETE FROM metadata WHERE name LIKE '%zoom'; INSERT INTO tiles VALUES (4, 0, 0, x'03')")
+        }
+        #expect(try TileFile(path: path).zooms == 1...4)
     }
 }

@@ -66,6 +66,50 @@ import TrackingSubscriber
     }
 
     /// What waits for a webhook is erased while no gateway runs: it is not told when one runs again, what is newer is.
+    /// Positions may stand in what was set aside of requests.
+    @Test func whatWasSetAsideIsErasedToo() async throws {
+        let history = try SQLiteHistoryStore(path: self.folder.url.appending(path: "history.sqlite").path())
+        let quarantine = Quarantine(database: try self.folder.database())
+        let (bus, tram) = (try TrackableID("bus"), try TrackableID("tram"))
+        for id in [self.van, bus, tram] {
+            try await quarantine.add(
+                [RefusedPiece(reason: "no", bytes: Array("{}".utf8))], of: id, from: "x", at: UnixTime(self.start))
+        }
+        var recording = Recording(of: bus, at: UnixTime(self.start))
+        recording.points = [Location(coordinate: self.depot, time: UnixTime(self.start))]
+        var batch = RecordingBatch()
+        batch.recordings = [recording]
+        _ = try await history.store(batch)
+        _ = try await history.erase(bus, before: nil, now: UnixTime(self.start + 50))
+        func left() async throws -> Set<String> {
+            Set(try await quarantine.entries(limit: 10).map(\.trackable))
+        }
+        let silent = try Rule(name: "quiet", .silent(.seconds(60)), of: [tram])
+        try await RuleStore(try self.folder.database()).add(
+            RuleDefinition(name: silent.name, .silent(seconds: 60), trackables: [tram]))
+        let gate = OutboxGate()
+        try await self.keep(history: history, gate: gate) { heard in
+            heard.yield(.positionsKept([]))
+            // Of which nothing was ever recorded, what was set aside is all there is.
+            try await self.eventually("erased while the gateway was away") { try await left() == ["van-7", "tram"] }
+            heard.yield(.locationCleared(self.van))
+            try await self.eventually("it is erased") { try await left() == ["tram"] }
+        }
+    }
+
+    /// By a clock that jumps ahead what waits does not grow old.
+    @Test func aClockThatJumpsAheadLetsNothingGo() throws {
+        let now = Mutex(self.start)
+        let configuration = RuleKeeper.Configuration(seed: 7) { UnixTime(now.withLock { $0 }) }
+        let keeper = RuleKeeper(
+            configuration: configuration, database: try self.folder.database(), events: AsyncStream { nil }
+        ) { (_, _) throws(TrackingError) in }
+        now.withLock { $0 += 3e8 }
+        #expect((0..<60).contains(keeper.agingTime.seconds - self.start))
+        now.withLock { $0 -= 6e8 }
+        #expect(keeper.agingTime.seconds == self.start - 3e8)
+    }
+
     @Test func whatWasErasedMeanwhileIsNotTold() async throws {
         let history = try SQLiteHistoryStore(path: self.folder.url.appending(path: "history.sqlite").path())
         let bus = try TrackableID("bus")

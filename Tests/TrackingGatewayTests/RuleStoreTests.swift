@@ -68,6 +68,17 @@ import TrackingCore
         #expect(try await !self.store.removeRule("in"))
     }
 
+    /// What is kept is read again, whatever it is.
+    @Test func whatIsTooLargeToBeReadAgainIsRefused() async throws {
+        let ids = try (0..<3000).map { try TrackableID("a-rather-long-name-of-a-trackable-for-all-\($0)") }
+        let error = await #expect(throws: TrackingError.self) {
+            try await self.store.add(RuleDefinition(name: "r", .arrived, trackables: ids))
+        }
+        #expect(error?.code == .invalidConfiguration && error?.message.contains("'r' is too large") == true)
+        try await self.store.add(RuleDefinition(name: "r", .arrived, trackables: Array(ids.prefix(1000))))
+        #expect(try await self.store.rules().count == 1)
+    }
+
     @Test(arguments: [
         RuleDefinition.Condition.enter(fence: "depot"), .leave(fence: "depot"), .dwell(fence: "depot", seconds: 90),
         .arrived, .silent(seconds: 600), .speed(above: 25.5), .lowBattery(below: 15),

@@ -9,14 +9,14 @@ import TrackingCore
 
     @Test func takesAFewAtOnceAndThenAsManyAsCome() {
         var bucket = TokenBucket(self.limit, now: self.at(0))
-        for _ in 0..<3 { #expect(bucket.take(self.limit, now: self.at(0)) == nil) }
-        #expect(bucket.take(self.limit, now: self.at(0)) == .seconds(0.5))
-        #expect(bucket.take(self.limit, now: self.at(0.25)) == .seconds(0.25))
-        #expect(bucket.take(self.limit, now: self.at(0.5)) == nil)
-        #expect(bucket.take(self.limit, now: self.at(0.5)) == .seconds(0.5))
+        for _ in 0..<3 { #expect(bucket.take(now: self.at(0)) == nil) }
+        #expect(bucket.take(now: self.at(0)) == .seconds(0.5))
+        #expect(bucket.take(now: self.at(0.25)) == .seconds(0.25))
+        #expect(bucket.take(now: self.at(0.5)) == nil)
+        #expect(bucket.take(now: self.at(0.5)) == .seconds(0.5))
         // However long it waits, no more than a few come at once.
-        for _ in 0..<3 { #expect(bucket.take(self.limit, now: self.at(100)) == nil) }
-        #expect(bucket.take(self.limit, now: self.at(100)) != nil)
+        for _ in 0..<3 { #expect(bucket.take(now: self.at(100)) == nil) }
+        #expect(bucket.take(now: self.at(100)) != nil)
     }
 
     @Test func aKeyDoesNotDisturbAnother() {
@@ -24,6 +24,15 @@ import TrackingCore
         for _ in 0..<4 { _ = limiter.take("a", now: self.at(0)) }
         #expect(limiter.take("a", now: self.at(0)) != nil)
         #expect(limiter.take("b", now: self.at(0)) == nil)
+    }
+
+    @Test func aKeyMayHaveALimitOfItsOwn() {
+        var limiter = RateLimiter<String>(self.limit)
+        let own = RateLimit(perSecond: 0.1)
+        #expect(limiter.take("a", own, now: self.at(0)) == nil)
+        #expect(limiter.take("a", own, now: self.at(0)) == .seconds(10))
+        for _ in 0..<3 { #expect(limiter.take("b", now: self.at(0)) == nil) }
+        #expect(limiter.take("a", own, now: self.at(10)) == nil)
     }
 
     @Test func itsMemoryIsBounded() {

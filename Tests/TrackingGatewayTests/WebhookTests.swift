@@ -82,6 +82,27 @@ import TrackingMetrics
         }
     }
 
+    /// The file is put back to an earlier state: what is told then has ids of its own.
+    @Test func idsAreGivenOnce() async throws {
+        let other = TemporaryFolder()
+        let (file, earlier) = (try self.folder.database(), try other.database())
+        var ids: [Int64] = []
+        for (database, second) in [(file, 0.0), (file, 0), (earlier, 1)] {
+            let outbox = Outbox(database)
+            try await outbox.beginRange(now: UnixTime(1_700_000_000 + second))
+            try await outbox.begin("hook")
+            try await self.add(3, to: database)
+            let entries = try await outbox.next("hook", kinds: [.event], ownAlone: false, limit: 100).entries.suffix(3)
+            ids += entries.map(\.id)
+            #expect(try await outbox.backlog("hook") == (second == 1 ? 3 : Int64(ids.count)))
+            let id = try #require(entries.last?.id)
+            #expect(String(decoding: Webhook.body(entries).bytes, as: UTF8.self).contains("\"id\":\(id),"))
+        }
+        #expect(
+            ids == Array(1_700_000_000_000_001...1_700_000_000_000_006)
+                + Array(1_700_000_001_000_001...1_700_000_001_000_003))
+    }
+
     @Test func tellsEverythingInOrderThroughFailures() async throws {
         let database = try self.folder.database()
         try await self.withReceiver([.serviceUnavailable, .ok, .found, .ok]) { receiver, port in
@@ -112,6 +133,60 @@ import TrackingMetrics
             await sending.value
             try await client.shutdown()
         }
+    }
+
+    @Test func anEventOfLongAgoIsMarked() throws {
+        let event = TrackingEvent(
+            id: "e1", stream: try #require(StreamID("one")), seq: 1, time: UnixTime(1000), kind: .lowBattery)
+        func text(_ kind: Outbox.Kind, heard: Double) throws -> String {
+            let entry = Outbox.Entry(
+                place: 1, id: 1, trackable: try TrackableID("van"), kind: kind, isOwn: false, time: UnixTime(heard),
+                payload: String(decoding: MessageCodec.encode(event), as: UTF8.self))
+            return String(decoding: Webhook.body([entry]).bytes, as: UTF8.self)
+        }
+        #expect(try text(.event, heard: 1121).contains(#""kind":"event","late":true,"#))
+        #expect(try !text(.event, heard: 1120).contains("late"))
+        #expect(try !text(.trip, heard: 1121).contains("late"))
+    }
+
+    /// What an answer says is not waited for, however slowly it comes.
+    @Test func anAnswerWithoutAnEndHoldsUpNothing() async throws {
+        let database = try self.folder.database()
+        let router = Router()
+        let told = Mutex(0)
+        router.post("hook") { request, _ in
+            _ = try await request.body.collect(upTo: 1_000_000)
+            told.withLock { $0 += 1 }
+            return Response(
+                status: .ok,
+                body: ResponseBody { writer in
+                    while true {
+                        try await writer.write(ByteBuffer(string: " "))
+                        try await Task.sleep(for: .milliseconds(100))
+                    }
+                })
+        }
+        let (ports, port) = AsyncStream.makeStream(of: Int.self)
+        let server = Application(
+            router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+            onServerRunning: { port.yield($0.localAddress?.port ?? 0) })
+        let serving = Task { try await server.run() }
+        var iterator = ports.makeAsyncIterator()
+        let webhook = try Webhook(
+            url: "http://127.0.0.1:\(try #require(await iterator.next()))/hook", secret: self.secret)
+        try await Outbox(database).begin(webhook.reader)
+        try await self.add(101, to: database)
+        let client = HTTPClient(configuration: .webhooks)
+        let sender = WebhookSender(
+            webhook, kinds: [.event], outbox: Outbox(database), client: client, patience: .milliseconds(500)
+        ) { UnixTime(1_700_000_000) }
+        let sending = Task { await sender.run() }
+        while told.withLock({ $0 }) < 2 { try await Task.sleep(for: .milliseconds(20)) }
+        sending.cancel()
+        await sending.value
+        try await client.shutdown()
+        serving.cancel()
+        _ = try? await serving.value
     }
 
     private static func numbers(_ body: String) -> [Int] {
@@ -189,7 +264,9 @@ import TrackingMetrics
         for url in ["https://example.org?key=1", "https://example.org#key", "https://key@example.org?a=@b"] {
             #expect("\(try Webhook(url: url, secret: self.secret))" == "https://example.org", "\(url)")
         }
-        #expect(throws: TrackingError.self) { try Webhook(url: "ftp://example.org", secret: self.secret) }
+        for url in ["ftp://example.org", "https://", "http:///hook", "https://example.org/a b", "https://?a"] {
+            #expect(throws: TrackingError.self, "\(url)") { try Webhook(url: url, secret: self.secret) }
+        }
         #expect(throws: TrackingError.self) { try Webhook(url: "https://example.org", secret: "short") }
     }
 }

@@ -44,6 +44,22 @@ import TrackingHistory
         #expect(!whole.events.fixes.isEmpty)
     }
 
+    /// As spreadsheets on Windows write it.
+    @Test(arguments: HistoryReader.Format.allCases, [false, true])
+    func textInUTF16IsTheSame(format: HistoryReader.Format, isBigEndian: Bool) {
+        let text = ["van-7", "MyNet", "Home"].reduce(Samples.file(format)) { $0.replacing($1, with: "🚐é") }
+        let whole = read(text, format)
+        #expect(!whole.events.fixes.isEmpty)
+        let bytes = "\u{FEFF}\(text)".utf16.flatMap { unit in
+            isBigEndian ? [UInt8(unit >> 8), UInt8(unit & 0xFF)] : [UInt8(unit & 0xFF), UInt8(unit >> 8)]
+        }
+        for size in [1, 7, 4096] {
+            let pieces = stride(from: 0, to: bytes.count, by: size).map { bytes[$0..<min($0 + size, bytes.count)] }
+            let cut = read(pieces, format)
+            #expect(cut.events == whole.events && cut.failure == whole.failure, "in pieces of \(size)")
+        }
+    }
+
     @Test(arguments: HistoryReader.Format.allCases, 1...100)
     func noBytesBreakIt(format: HistoryReader.Format, seed: UInt64) {
         var dice = SplitMix64(seed: seed)
@@ -262,6 +278,18 @@ import TrackingHistory
         let (events, failure) = read(text, .csv)
         #expect(failure == nil && events.fixes.map(\.time.seconds) == [1, 4])
         #expect(events.refusals.count == 2 && events.refusals[0].hasPrefix("line 3: "))
+    }
+
+    /// As people write it by hand.
+    @Test func blanksAndCommasInQuotesAreNothing() throws {
+        let (events, failure) = read(
+            "\"height\", time, lat, lon,tripId\n2, 2026-05-04T09:30:00Z , 52.5,  8.25 , a \n", .csv)
+        #expect(failure == nil && events.refusals.isEmpty)
+        let fix = try #require(events.fixes.first)
+        #expect(fix.coordinate == Points.at(0, 52.5, 8.25).coordinate && fix.altitude == 2 && fix.tripID == " a ")
+        let (others, refusal) = read(
+            "\"remark, short\";time;lat;lon\n\"x\";2026-05-04T09:30:00Z;52,5; 8,25\n", .csv)
+        #expect(refusal == nil && others.fixes.map(\.coordinate) == [fix.coordinate])
     }
 
     @Test func aHeaderIsNeeded() {

@@ -34,6 +34,21 @@ import TrackingHistory
         #expect(text.contains("\"extra\":{\"a\": \"x,y\",\n \"b\":[1,2]}"))
     }
 
+    /// The member stands beside the properties, so that who reads the points reads the same ones.
+    @Test func geojsonSaysWhereTheTrackIsInterrupted() throws {
+        let points = [Points.at(0, 1, -2), Points.at(10, 1, -2), Points.at(20, 1, -2)]
+        var writer = HistoryWriter(.geojson, of: try TrackableID("van-7"))
+        var bytes = writer.begin()
+        for (index, point) in points.enumerated() {
+            if index != 1 { bytes += writer.interrupt() }
+            bytes += writer.append(point)
+        }
+        bytes += writer.finish()
+        let features = try #require(try JSONValue(json: bytes)["features"]?.list)
+        #expect(features.map { $0["interrupted"] } == [nil, nil, .flag(true)])
+        #expect(try features.map { try LocationCodec.decodeFeature($0.json) } == points)
+    }
+
     @Test(arguments: [HistoryFormat.geojson, .mfjson])
     func anEmptyCollectionIsWhole(format: HistoryFormat) throws {
         let value = try JSONValue(json: Array(try written([], format).utf8))
@@ -45,6 +60,13 @@ import TrackingHistory
         #expect(try written([], .gpx).hasSuffix("<trk><name>van-7</name>\n</trk>\n</gpx>\n"))
         #expect(try written([], .kml).hasSuffix("<Document><name>van-7</name>\n</Document>\n</kml>\n"))
         #expect(try written([], .csv).split(separator: "\r\n").count == 1)
+    }
+
+    /// The schema of GPX takes -180, and nothing from 180 on.
+    @Test func theAntimeridianOfGPXIsThatOfTheWest() throws {
+        let text = try written([Points.at(0, 1, 180), Points.at(1, 1, -180), Points.at(2, 1, 179.5)], .gpx)
+        let found = text.matches(of: #/lon="([^"]*)"/#).map { String($0.1) }
+        #expect(found == ["-180", "-180", "179.5"])
     }
 
     @Test func aGPXPointHasWhatGPXKnows() throws {

@@ -200,6 +200,17 @@ import TrackingTesting
         }
     }
 
+    /// One address that does not answer is no reason to give up while another one is tried.
+    @Test func theNextAddressIsWaitedFor() async throws {
+        let broker = try await MosquittoProcess.start()
+        var configuration = try TestClient.configuration("ways", port: LoopbackPort.free())
+        configuration.endpoints.append(MQTTEndpoint(host: "127.0.0.1", port: broker.port))
+        try await self.with(configuration) { client in
+            let answer9 = try await client.publish(OutgoingMessage("a", "x"))
+            #expect(answer9 == .noMatchingSubscribers)
+        }
+    }
+
     @Test func aClosedClientEndsItsReadersAndRefuses() async throws {
         let broker = try await MosquittoProcess.start()
         try await self.with("closing", broker) { client in

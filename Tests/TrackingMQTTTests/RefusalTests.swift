@@ -74,7 +74,7 @@ import TrackingMQTT
     }
 
     @Test(arguments: [
-        (1 as UInt8, TrackingError.Code.refused, 0x84 as UInt8), (2, .refused, 0x85), (3, .refused, 0x88),
+        (1 as UInt8, TrackingError.Code.refused, 0x84 as UInt8), (2, .refused, 0x85), (3, .brokerUnreachable, 0x88),
         (4, .badCredentials, 0x86), (5, .notAuthorized, 0x87),
     ])
     func aReturnCodeOf311HasItsReasonInTheNumbersOf5(
@@ -84,6 +84,19 @@ import TrackingMQTT
         try await TestClient.with(TestClient.configuration("old", port: broker.port, version: .v311)) { client in
             let error = try #require(try await client.disconnection().reason)
             #expect(error.code == expected)
+            #expect(error.reasonCode == reason)
+        }
+    }
+
+    /// A broker that is in trouble, busy or over a quota is one that cannot be reached now; nobody need be told for good.
+    @Test(arguments: [
+        (0x80 as UInt8, true), (0x83, true), (0x88, true), (0x89, true), (0x97, true), (0x9F, true), (0x85, false),
+        (0x8A, false), (0x8C, false),
+    ]) func whatPassesIsNoRefusal(_ reason: UInt8, _ passes: Bool) async throws {
+        let broker = try FakeBroker { _, _ in .sendAndClose(FakeBroker.refuses5(reason)) }
+        try await TestClient.with(TestClient.configuration("busy", port: broker.port)) { client in
+            let error = try #require(try await client.disconnection().reason)
+            #expect(error.code == (passes ? .brokerUnreachable : .refused))
             #expect(error.reasonCode == reason)
         }
     }

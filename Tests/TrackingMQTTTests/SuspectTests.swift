@@ -68,6 +68,23 @@ import TrackingTesting
         }
     }
 
+    /// On MQTT 5 the broker has said what it takes.
+    @Test(arguments: [40, 1_000]) func aSubscriptionIsCutToWhatTheBrokerTakes(count: Int) async throws {
+        let broker = try await MosquittoProcess.start(extra: ["max_packet_size 500"])
+        try await TestClient.with(TestClient.configuration("fleet", port: broker.port)) { client in
+            try await client.connected(0)
+            var filters = (0..<count).map { "fleet/van-\($0)/location" }
+            filters[count / 2] = "fleet/" + String(repeating: "x", count: 600)
+            let refusals = try await client.subscribe(filters, token: 1)
+            #expect(refusals.indices.filter { refusals[$0] != nil } == [count / 2])
+            #expect(refusals[count / 2]?.code == .payloadTooLarge)
+            let topics = [filters[0], filters[count / 2 + 1], filters[count - 1]]
+            _ = try await client.publish(topics.map { OutgoingMessage($0, "x") }, from: 10)
+            #expect(try await client.messages(3).map(\.topic) == topics)
+            #expect(client.log.elements.allSatisfy { $0.disconnection == nil })
+        }
+    }
+
     /// A network that fails is no refusal: one answer clears a topic.
     @Test func connectionsThatAreCutSetNothingAside() async throws {
         let broker = try await MosquittoProcess.start()

@@ -29,17 +29,17 @@ import TrackingCore
         let now = UnixTime(1_790_000_000)
         let storage = InMemorySpool()
         _ = try await storage.open(now: now)
+        let (van, stream) = (try TrackableID("van"), try #require(StreamID("one")))
+        try await storage.append(
+            [2, 0].enumerated().map { index, days in
+                let time = UnixTime(now.seconds - Double(days) * 86_400 - 1)
+                let record = SpoolRecord(seq: UInt64(index + 1), time: time, kind: .point, payload: [1])
+                return SpoolEntry(record, of: van, in: stream)
+            })
         let worker = LogWorker(
             storage: storage, limits: SpoolLimits(maximumAge: .seconds(86_400)), logger: Logger(label: "test"),
             isClockSynchronized: { isSynchronized }, clock: { now })
         worker.knowsAges = knowsAges
-        let (van, stream) = (try TrackableID("van"), try #require(StreamID("one")))
-        worker.ask(
-            [2, 0].enumerated().map { index, days in
-                let time = UnixTime(now.seconds - Double(days) * 86_400 - 1)
-                let record = SpoolRecord(seq: UInt64(index + 1), time: time, kind: .point, payload: [1])
-                return (van, .append(stream, record))
-            })
         worker.finish()
         await worker.run { _, _ in }
         #expect(try await storage.summary().total.count == left)

@@ -10,6 +10,10 @@ final class FailingSpool: SpoolStorage {
     let inner = InMemorySpool()
     private let failures = Mutex<[Call: [TrackingError]]>([:])
     private let log = Mutex<[Call]>([])
+    /// To open it takes until this ends.
+    private let opening: AsyncStream<Never>?
+
+    init(opening: AsyncStream<Never>? = nil) { self.opening = opening }
 
     var executor: (any TaskExecutor)? { nil }
     /// Which of these were called, in order.
@@ -30,6 +34,7 @@ final class FailingSpool: SpoolStorage {
 
     func open(now: UnixTime) async throws(TrackingError) -> SpoolContents {
         try self.meet(.open)
+        if let opening = self.opening { for await _ in opening {} }
         return try await self.inner.open(now: now)
     }
 

@@ -86,6 +86,67 @@ struct IntakeTests {
         #expect(next.first == "van: update 5", "nor does it ride along: \(next)")
     }
 
+    @Test func aPositionThatWasClearedIsNotToldToThoseWhoCome() throws {
+        func comes(_ talk: inout PublisherConversation) -> [String] {
+            (talk.subscriber("w") + talk.wait(.seconds(2))).filter { $0.hasPrefix("van: ") }
+        }
+        var talk = try self.carrying()
+        #expect(comes(&talk) == ["van: update 1"])
+        talk = try self.carrying()
+        let van = try TrackableID("van")
+        let heard = try #require(talk.machine.assets[van]?.lane.last?.location)
+        _ = talk.happened(.forget(van, through: heard))
+        #expect(comes(&talk) == [])
+        #expect(try talk.take([40]) == ["van: update 2"])
+        _ = talk.acked()
+        // It had not been heard when the former one was cleared.
+        _ = talk.happened(.forget(van, through: heard))
+        #expect((talk.subscriber("x") + talk.wait(.seconds(2))).contains("van: update 2"))
+    }
+
+    @Test func aPositionThatIsClearedOnItsTopicIsNotToldAgain() throws {
+        var talk = try self.standing()
+        #expect(try talk.take([10]).contains("subscribe van"))
+        _ = talk.granted() + talk.echoed() + talk.acked()
+        _ = talk.hear("tracking/van", [])
+        #expect((talk.subscriber("w") + talk.wait(.seconds(2))).filter { $0.hasPrefix("van: ") } == [])
+        #expect(try talk.take([40]) == ["van: update 2"], "what comes after it is told")
+    }
+
+    /// It may have been erased meanwhile, and nobody would say so.
+    @Test func whatTheBrokerTookIsNotSaidAgainAfterAnOutage() throws {
+        var talk = try self.carrying()
+        _ = talk.lose()
+        let again = talk.connect(1) + talk.granted() + talk.echoed() + talk.acked()
+        #expect(again.contains("subscribe van") && !again.contains { $0.hasPrefix("van: ") }, "\(again)")
+        #expect((talk.subscriber("w") + talk.wait(.seconds(2))).filter { $0.hasPrefix("van: ") } == [])
+        // What it did not take goes out.
+        _ = try talk.take([40])
+        _ = talk.lose()
+        let lost = talk.connect(2) + talk.granted()
+        #expect(lost.contains("van: update 2"), "\(lost)")
+    }
+
+    /// A backlog brings what happened before what was told already.
+    @Test func whatHappenedEarlierIsToldTooWithinAWeek() throws {
+        func event(_ number: Int, at second: Double) -> RecordDraft.Content {
+            let kind = TrackingEvent.Kind(rawValue: "VISIT-\(number)")
+            return .event(
+                TrackingEvent(
+                    id: "e\(number)", stream: RecordDraft.unnamed, seq: 1, time: UnixTime(second), kind: kind))
+        }
+        var talk = try self.carrying()
+        talk.now = MonotonicTime(.seconds(1_000_000))
+        #expect(try talk.take([event(1, at: 1_000_990)], request: 2).contains("van/event: VISIT-1"))
+        #expect(try talk.take([event(2, at: 1_000_000)], request: 3).contains("van/event: VISIT-2"))
+        let week = 7.0 * 86_400
+        let old = try talk.take([event(3, at: 1_001_001 - week), event(4, at: 1_000_999 - week)], request: 4)
+        #expect(old.contains("van/event: VISIT-3") && !old.contains("van/event: VISIT-4"), "\(old)")
+        // Hundreds at once are told, each.
+        let many = try talk.take((100..<400).map { event($0, at: 1_000_000 + Double($0)) }, request: 5)
+        #expect(many.filter { $0.hasPrefix("van/event: VISIT-") }.count == 300)
+    }
+
     @Test func whatClaimsToBeFromTheFutureDoesNotSilenceTheRest() throws {
         var talk = try self.carrying()
         #expect(try talk.take([9_000]) == ["van/history: batch [2] oldest 2 remaining 0"])
@@ -192,6 +253,26 @@ struct IntakeTests {
         #expect(left.contains("removed van") && left.contains("van/publisher/d1: cleared"), "\(left)")
         _ = try talk.take([500])
         #expect(talk.granted().contains("van: update 2"))
+    }
+
+    /// A parked phone that goes on telling its place is seen to live; a place that it does not tell is not told again.
+    @Test func whatStandsIsToldAgainWhenItComesAgain() throws {
+        var talk = try self.carrying()
+        _ = talk.subscriber("w1")
+        #expect(
+            talk.hear(
+                "tracking/van/request/w1",
+                #"{"session":"s","resolution":{"accuracy":"LOW","desiredInterval":1000,"minimumDisplacement":9999999}}"#
+            ).contains("van/resolution: LOW/1000/9999999 ONLINE subscribers 1"))
+        #expect(talk.wait(.seconds(2)).contains("van: update 1"), "who came is told")
+        _ = talk.acked()
+        #expect(try !talk.take([50]).contains { $0.hasPrefix("van: ") })
+        _ = talk.acked()
+        #expect(!talk.wait(.seconds(60)).contains { $0.hasPrefix("van: ") })
+        let said = try talk.take([60])
+        #expect(said.contains { $0.hasPrefix("van: update 3") }, "\(said)")
+        let inForce = try #require(talk.said["tracking/van/resolution"])
+        #expect(try MessageCodec.decodeResolution(inForce[...]).maximumSilence == .zero)
     }
 
     @Test func whatIsNotSafeKeepsItCarried() throws {

@@ -85,6 +85,42 @@ import TrackingCore
         #expect(update?.skipped.map(\.seq) == [1])
     }
 
+    @Test func whatIsForgottenIsNotToldAgainAndWhatCameAfterItStands() throws {
+        var lane = try self.lane()
+        try self.capture(&lane, 1, at: 0)
+        _ = lane.next(now: self.time(0))
+        lane.acknowledged()
+        try self.capture(&lane, 2, at: 5)
+        lane.forget(through: try self.fix(1, at: 0))
+        #expect(lane.again(now: self.time(6)) == nil)
+        try self.capture(&lane, 3, at: 10)
+        let next = lane.next(now: self.time(10))
+        #expect(next?.location.seq == 3 && next?.skipped == [])
+        // One that came after what everyone heard last, and is on its way.
+        try self.capture(&lane, 4, at: 15)
+        lane.forget(through: try self.fix(1, at: 0))
+        lane.failed()
+        #expect(lane.next(now: self.time(16))?.location.seq == 3)
+        lane.acknowledged()
+        #expect(lane.again(now: self.time(17))?.location.seq == 3)
+        // One that everyone heard, and the broker has not answered for yet.
+        lane.forget(through: try self.fix(3, at: 10))
+        lane.failed()
+        #expect(lane.next(now: self.time(18)) == nil && lane.again(now: self.time(18)) == nil)
+    }
+
+    @Test func theBrokersAnswerCountsForAllOfWhatIsForgottenOnItsWay() throws {
+        var lane = try self.lane()
+        try self.capture(&lane, 1, at: 0)
+        _ = lane.next(now: self.time(0))
+        lane.acknowledged()
+        try self.capture(&lane, 2, at: 5)
+        try self.capture(&lane, 3, at: 10)
+        _ = lane.next(now: self.time(10))
+        lane.forget(through: nil)
+        #expect(lane.acknowledged() == SeqSet([2...3]))
+    }
+
     @Test func silenceIsCountedFromTheLastSending() throws {
         var lane = try self.lane(silence: .seconds(30))
         #expect(lane.silenceDeadline(isHolding: false) == nil)
@@ -112,12 +148,50 @@ import TrackingCore
         try self.capture(&lane, 1, at: 0)
         _ = lane.next(now: self.time(0))
         try self.capture(&lane, 2, at: 10)
-        try self.capture(&lane, 3, at: 5)
-        lane.finish()
+        try self.capture(&lane, 3, at: 10)
+        lane.finish(wallClock: self.wall)
         lane.acknowledged()
         let update = lane.next(now: self.time(10))
         #expect(update?.location.seq == 3)
         #expect(update?.skipped.map(\.seq) == [2])
+    }
+
+    /// What stands for good at the end is no fix of tomorrow.
+    @Test func whatIsAheadIsNotTheLastPosition() throws {
+        var lane = try self.lane()
+        try self.capture(&lane, 1, at: 10)
+        _ = lane.next(now: self.time(10))
+        lane.acknowledged()
+        try self.capture(&lane, 2, at: 12)
+        try self.capture(&lane, 3, at: 1_000_061)
+        lane.finish(wallClock: self.wall)
+        #expect(lane.next(now: self.time(15))?.location.seq == 2)
+        lane.acknowledged()
+        lane.finish(wallClock: self.wall)
+        #expect(lane.isIdle)
+    }
+
+    /// As a receiver whose clock goes back at the end of a drive: the order of the stream counts.
+    @Test func whatIsOutOfOrderAtTheEndGoesOutAsWell() throws {
+        var lane = try self.lane()
+        try self.capture(&lane, 1, at: 10)
+        _ = lane.next(now: self.time(10))
+        lane.acknowledged()
+        try self.capture(&lane, 2, at: 12)
+        try self.capture(&lane, 3, at: 5)
+        lane.finish(wallClock: self.wall)
+        let update = lane.next(now: self.time(15))
+        #expect(update?.location.seq == 3 && update?.skipped.map(\.seq) == [2])
+    }
+
+    /// As recordings of receivers that count their weeks anew: the whole of it is of a day to come.
+    @Test func whereAllIsAheadTheLastGoesOutAtTheEnd() throws {
+        var lane = try self.lane()
+        for number in 1...3 { try self.capture(&lane, UInt64(number), at: 1_000_100 + Double(number)) }
+        #expect(lane.next(now: self.time(0)) == nil)
+        lane.finish(wallClock: self.wall)
+        let update = lane.next(now: self.time(0))
+        #expect(update?.location.seq == 3 && update?.skipped.map(\.seq) == [1, 2])
     }
 
     @Test func theFixAfterARepeatIsJudgedByTheRule() throws {

@@ -92,7 +92,43 @@ import TrackingCore
         return (try TrackableID("van"), .read(query))
     }
 
-    /// The file would be opened anew by nobody else: each append trims, and fails to.
+    /// Values that could not be written go with what is written next; of each the newest.
+    @Test func whatIsToBeKeptIsNotLostToAFullDisk() async throws {
+        let (storage, said, full) = (FailingSpool(), Said(), TrackingError(.spoolFailed, "the disk is full"))
+        let (worker, van) = (try await Self.worker(storage), try TrackableID("van"))
+        storage.fail(.append, with: full, full)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await worker.run { _, event in said.say(event) } }
+            worker.ask([try Self.append(2), (van, .keep("trip", [1])), (van, .keep("commands", [1]))])
+            try await said.wait(for: 1)
+            worker.ask([(van, .keep("trip", [2]))])
+            while storage.calls.count(where: { $0 == .append }) < 2 { await Task.yield() }
+            worker.ask([try Self.append(3)])
+            try await said.wait(for: 2)
+            worker.finish()
+            try await group.waitForAll()
+        }
+        #expect(said.all == ["failed 2 spoolFailed", "appended 3"])
+        try await storage.inner.close()
+        #expect(try await storage.inner.open(now: UnixTime(0)).state == ["trip": [2], "commands": [1]])
+    }
+
+    @Test func whatIsToBeKeptIsTriedOnceMoreAtTheEnd() async throws {
+        let (storage, full) = (FailingSpool(), TrackingError(.spoolFailed, "the disk is full"))
+        let (worker, van) = (try await Self.worker(storage), try TrackableID("van"))
+        storage.fail(.append, with: full)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await worker.run { _, _ in } }
+            worker.ask([(van, .keep("trip", [1]))])
+            while !storage.calls.contains(.append) { await Task.yield() }
+            worker.finish()
+            try await group.waitForAll()
+        }
+        try await storage.inner.close()
+        #expect(try await storage.inner.open(now: UnixTime(0)).state == ["trip": [1]])
+    }
+
+    /// The file would be opened anew by nobody else: each trim fails.
     @Test func damageThatATrimMeetsIsMended() async throws {
         let (storage, said) = (FailingSpool(), Said())
         let worker = try await Self.worker(storage, limits: SpoolLimits(maximumCount: 1))
@@ -100,8 +136,8 @@ import TrackingCore
         worker.ask([try Self.append(2)])
         worker.finish()
         await worker.run { _, event in said.say(event) }
-        #expect(storage.calls == [.open, .append, .trim, .open])
-        #expect(said.all == ["appended 2", "reopened"])
+        #expect(storage.calls == [.open, .trim, .open, .append, .trim])
+        #expect(said.all == ["reopened", "appended 2", "other"])
     }
 
     /// What damage kept out of the log goes into what is whole of it.

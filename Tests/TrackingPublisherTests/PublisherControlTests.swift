@@ -109,6 +109,17 @@ import TrackingCore
         #expect(talk.happened(.report(request: 2)) == ["answer invalidConfiguration"])
     }
 
+    // MARK: - Events
+
+    /// What concerns the device is told of everything that it carries, however much that is.
+    @Test func whatHappensToManyAtOnceIsToldOfEach() throws {
+        var talk = try PublisherConversation(try (0..<150).map { Trackable(try TrackableID("v\($0)")) })
+        _ = talk.connect(0)
+        _ = talk.granted()
+        let said = talk.happened(.notice(.sourceLost, [:]))
+        #expect(said.filter { $0.hasSuffix("/event: SOURCE_LOST") }.count == 150)
+    }
+
     // MARK: - Settings
 
     @Test func settingsComeIntoForceWhileItRuns() throws {
@@ -126,6 +137,30 @@ import TrackingCore
             ])
         #expect(talk.machine.configuration.client.rawValue == "d1")
         #expect(talk.happened(.configure(configuration)) == [])
+    }
+
+    @Test func whatWasCapturedGoesOnWhereItsRulesChange() throws {
+        let van = try PublisherConversation.van()
+        func capture(_ distance: Meters, pauses: Bool) throws -> CaptureStateMachine {
+            var configuration = CaptureStateMachine.Configuration()
+            configuration.pause = pauses ? try PauseStateMachine(radius: 50, after: .seconds(3)) : nil
+            return CaptureStateMachine(
+                filter: try CaptureFilter(minimumDistance: distance), zones: try PrivacyZones([]),
+                configuration: configuration)
+        }
+        let first = try capture(0, pauses: true)
+        var talk = try PublisherConversation([van], configure: { $0.capture = first })
+        for second in [0, 4] { _ = try talk.fix(at: Double(second)) }
+        let events = { (talk: PublisherConversation) in talk.log.values.flatMap(\.values).count { $0.kind == .event } }
+        let before = events(talk)
+        #expect(talk.machine.capture?.isPaused == true)
+        var configuration = talk.machine.configuration
+        configuration.capture = try capture(1, pauses: true)
+        _ = talk.happened(.configure(configuration))
+        #expect(talk.machine.capture?.isPaused == true && events(talk) == before)
+        configuration.capture = try capture(1, pauses: false)
+        _ = talk.happened(.configure(configuration))
+        #expect(events(talk) == before + 1, "RESUMED")
     }
 
     @Test func aTripGoesOnWhereItsRulesChange() throws {

@@ -173,6 +173,15 @@ struct PublisherConversation {
         return answers
     }
 
+    /// The broker grants what was subscribed to so far, and not yet what is subscribed to thereupon.
+    mutating func settled() -> [String] {
+        let subscriptions = self.subscriptions
+        self.subscriptions = []
+        return subscriptions.flatMap { token, filters in
+            self.happened(.transport(.subscribed(token, refusals: filters.map { _ in nil })))
+        }
+    }
+
     /// The broker takes what was published so far, apart from what it refuses.
     mutating func acked(refusing topics: Set<String> = []) -> [String] {
         let publishes = self.publishes
@@ -280,6 +289,7 @@ struct PublisherConversation {
         case .useSensorResolution(let resolution): return ["sensor \(Self.text(resolution))"]
         case .stateChanged(let id, let state, let reason):
             return ["\(id) is \(state.rawValue)" + (reason.map { " (\($0.code))" } ?? "")]
+        case .fixRefused(let error): return ["fix refused (\(error.code))"]
         case .captured(_, let fix, let verdict): return ["fix \(fix.seq ?? 0) \(verdict)"]
         case .resolutionChanged(let id, let inForce): return ["tell \(id) \(Self.text(inForce))"]
         case .badMessage(let topic, _): return ["bad message on \(topic)"]

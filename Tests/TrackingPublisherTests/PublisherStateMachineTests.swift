@@ -352,6 +352,7 @@ import TrackingCore
         #expect(
             talk.granted() == [
                 "_clients/d1: online mine/1", "van/publisher/d1: cleared", "van/resolution: cleared",
+                "unsubscribe van/publisher/+",
             ])
     }
 

@@ -267,6 +267,33 @@ struct RecordingLaneTests {
         #expect(self.left(talk) == [1, 2, 3, 4])
     }
 
+    /// The old stream's position was taken, and the new one's is not answered yet.
+    @Test func aLateAnswerCountsForNothingOfALogThatWasOpenedAnew() throws {
+        var talk = try PublisherConversation.online()
+        let (van, before) = (try TrackableID("van"), try #require(talk.log.keys.first))
+        #expect(try talk.fix(at: 20).last == "van: update 2")
+        let held = SpoolContents.Trackable(streams: [StoredStream(id: before, stored: SeqSet([2...2]), last: 2)])
+        _ = talk.happened(.log(van, .reopened(held)))
+        #expect(try talk.fix(at: 40).contains("van: update 1"))
+        _ = talk.echoed()
+        _ = talk.ackedFirst("tracking/van")
+        let stream = try #require(talk.machine.assets[van]?.stream)
+        #expect(talk.log[stream]?.keys.sorted() == [1])
+        _ = talk.ackedFirst("tracking/van")
+        #expect(talk.log[stream]?.isEmpty == true)
+    }
+
+    @Test func anEventOfAnEarlierLifeOfTheLogIsToldAtOnce() throws {
+        var talk = try PublisherConversation.online()
+        let before = try #require(talk.log.keys.first)
+        _ = talk.lose()
+        _ = talk.happened(.notice(.sourceLost, [:]))
+        let held = SpoolContents.Trackable(streams: [StoredStream(id: before, stored: SeqSet([2...2]), last: 2)])
+        _ = talk.happened(.log(try TrackableID("van"), .reopened(held)))
+        _ = talk.connect(1)
+        #expect(talk.granted().contains("van/event: SOURCE_LOST"))
+    }
+
     @Test func whatWasOnItsWayToTheDiskWhenTheLogWasOpenedAnewGoesOut() throws {
         var talk = try PublisherConversation.online()
         let before = try #require(talk.log.keys.first)

@@ -22,6 +22,23 @@ struct SendingRulesTests {
         return talk
     }
 
+    /// Nobody asks for the position again, and nobody is told to expect it.
+    @Test func whereNothingGoesByItselfNoPositionIsRepeated() throws {
+        var talk = try self.connected(try PublisherConversation.van { $0.maximumSilence = .seconds(40) }) { _ in }
+        var configuration = talk.machine.configuration
+        configuration.recording.batchWindow = nil
+        let said = talk.happened(.configure(configuration))
+        #expect(said.contains { $0.hasPrefix("van/resolution: ") })
+        let told = try #require(talk.said["tracking/van/resolution"])
+        #expect(try MessageCodec.decodeResolution(told[...]).maximumSilence == .zero)
+        let later = talk.wait(.seconds(300)) + talk.subscriber("w1") + talk.wait(.seconds(2))
+        #expect(self.sent(later) == [])
+        #expect(later.contains { $0.hasPrefix("van/publisher/d1: ") }, "it announces itself all the same")
+        configuration.recording.batchWindow = .seconds(20)
+        _ = talk.happened(.configure(configuration))
+        #expect(talk.wait(.seconds(40)).contains("van: update 1"))
+    }
+
     private func sent(_ said: [String]) -> [String] {
         said.filter { $0.hasPrefix("van: ") || $0.hasPrefix("van/history") }
     }
@@ -107,6 +124,31 @@ struct SendingRulesTests {
         _ = talk.happened(.configure(configuration))
         #expect(try silence(talk.said) == .seconds(100))
         #expect(self.sent(talk.wait(.seconds(100))) == ["van: update 1"])
+    }
+
+    /// What was held goes, and what comes goes as ever: also what no position brings.
+    @Test func aDeferralThatEndsLeavesNothingBehind() throws {
+        var talk = try self.deferred()
+        talk.now = MonotonicTime(.seconds(20))
+        #expect(self.sent(try talk.fix(at: 20, metres: 10)) == [])
+        var configuration = talk.machine.configuration
+        configuration.deferral = nil
+        #expect(self.sent(talk.happened(.configure(configuration))) == ["van: update 2"])
+        _ = talk.acked()
+        #expect(try talk.fix(at: 21, metres: 11).contains("fix 3 tooSoon"))
+        #expect(self.sent(talk.wait(.seconds(6))) == ["van/history: batch [3] oldest 3 remaining 0"])
+    }
+
+    @Test func aReportIsNotDeferred() throws {
+        var talk = try self.deferred()
+        _ = talk.happened(.report(request: 1))
+        talk.now = MonotonicTime(.seconds(2))
+        let said = try talk.fix(at: 2, metres: 1)
+        #expect(said.contains("answer reported"))
+        #expect(self.sent(said) == ["van: update 2"])
+        // Nobody asked for the next one.
+        talk.now = MonotonicTime(.seconds(30))
+        #expect(self.sent(talk.acked() + (try talk.fix(at: 30, metres: 2)) + talk.wait(.seconds(9))) == [])
     }
 
     @Test(arguments: ["asked", "trip", "stop"]) func whatBeginsOrEndsSomethingGoesAtOnce(what: String) throws {

@@ -9,6 +9,8 @@ import TrackingCore
     private struct Talk {
         var machine: RecorderStateMachine
         var now = MonotonicTime(.zero)
+        /// What the clock on the wall said at the beginning.
+        var wall = 1_700_000_000.0
 
         init(window: Int = 3, group: String? = nil, isFirstRun: Bool = true) throws {
             var configuration = RecorderConfiguration(
@@ -21,7 +23,7 @@ import TrackingCore
 
         mutating func happened(_ event: RecorderStateMachine.Event) -> [RecorderStateMachine.Action] {
             self.machine.happened(
-                event, at: Moment(now: self.now, wall: UnixTime(1_700_000_000 + self.now.sinceOrigin.inSeconds)))
+                event, at: Moment(now: self.now, wall: UnixTime(self.wall + self.now.sinceOrigin.inSeconds)))
         }
 
         mutating func wait(_ milliseconds: Int) -> [RecorderStateMachine.Action] {
@@ -106,6 +108,77 @@ import TrackingCore
         #expect(Talk.released(actions) == 3)
         #expect(Talk.stored(actions) == 3, "what came meanwhile is stored at once")
         #expect(Talk.released(talk.happened(.stored(self.ack(6)))) == 6)
+    }
+
+    /// What many messages bring is stored before they are many: memory is for so many records, or so many bytes.
+    @Test func aPageIsFullOfWhatItsMessagesBringToo() throws {
+        let ranges = (0..<8334).map { "[\($0 * 2 + 1),\($0 * 2 + 1)]" }.joined(separator: ",")
+        let declaration = #"{"batch":"b","stream":"s1","oldest":1,"gone":[\#(ranges)],"points":[],"remaining":0}"#
+        let large = String(repeating: "x", count: 1_334_000)
+        for (topic, payload) in [("tracking/van/history", declaration), ("tracking/van", large)] {
+            var talk = try Talk(window: 500)
+            talk.goOnline()
+            func isStored(_ actions: [RecorderStateMachine.Action]) -> Bool {
+                actions.contains { if case .store = $0 { true } else { false } }
+            }
+            for _ in 1...2 { #expect(!isStored(talk.receive(topic, payload))) }
+            #expect(isStored(talk.receive(topic, payload)), "the third on \(topic)")
+            for _ in 1...2 { _ = talk.receive(topic, payload) }
+            var isFull = talk.machine.isFull
+            #expect(!isFull)
+            _ = talk.receive(topic, payload)
+            isFull = talk.machine.isFull
+            #expect(isFull)
+            #expect(Talk.released(talk.happened(.stored([:]))) == 3)
+            isFull = talk.machine.isFull
+            #expect(!isFull)
+        }
+    }
+
+    /// A backlog comes in one moment; what stands on a topic has an order all the same, whatever the clock says.
+    @Test(arguments: [0, 1_700_000_000, 1e12, -5]) func whatComesInOneMomentHasAnOrder(wall: Double) throws {
+        var talk = try Talk(window: 12)
+        talk.wall = wall
+        talk.goOnline()
+        var stored: RecordingBatch?
+        for index in 0..<12 {
+            // A clock that is corrected by a little meanwhile.
+            if index == 6 { talk.wall -= 0.1 }
+            let presence = #"{"type":"SUBSCRIBER","session":"s\#(index)","connection":0,"lease":90,"since":5}"#
+            for action in talk.receive("tracking/van/subscriber/desk", presence) {
+                if case .store(let batch) = action { stored = batch }
+            }
+        }
+        let times = try #require(stored).recordings.map(\.receivedAt)
+        #expect(times.count == 12)
+        #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 }, "\(times)")
+        #expect(times.allSatisfy { abs($0.seconds - wall) < 0.2 })
+    }
+
+    @Test func aClockThatWasSetBackIsFollowed() throws {
+        var talk = try Talk(window: 1)
+        talk.goOnline()
+        _ = talk.receivePoint(1)
+        talk.wall -= 3600
+        guard case .store(let batch)? = talk.receivePoint(2).first ?? talk.happened(.stored([:])).last else {
+            Issue.record("nothing is stored")
+            return
+        }
+        #expect(batch.recordings.first?.receivedAt == UnixTime(1_700_000_000 - 3600))
+    }
+
+    @Test func aStoreThatDoesNotAnswerIsAway() throws {
+        var talk = try Talk(window: 1)
+        talk.goOnline()
+        #expect(Talk.stored(talk.receivePoint(1)) == 1)
+        #expect(talk.wait(5999) == [])
+        guard case .tell(.storeAway(let error, retry: nil))? = talk.wait(1).first else {
+            Issue.record("it is not told")
+            return
+        }
+        #expect(error.message.contains("has not answered"))
+        #expect(talk.wait(60_000).allSatisfy { if case .tell(.storeAway) = $0 { false } else { true } }, "once")
+        #expect(talk.happened(.stored(self.ack(1))).contains(.tell(.storeBack(after: .milliseconds(66_000)))))
     }
 
     @Test func aStoreThatIsAwayIsTriedAgainWithGrowingWaits() throws {

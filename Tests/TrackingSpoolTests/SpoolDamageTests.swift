@@ -262,6 +262,21 @@ import TrackingCore
         }
     }
 
+    /// SQLite takes it for what an earlier round left, and the log for its end.
+    @Test(arguments: [8, 12]) func aFlippedSaltOfTheLastCommitCostsAPageAtTheMost(place: Int) async throws {
+        let log = try await Self.log(isClosed: false)
+        let frame = 24 + 4096
+        let commits = stride(from: 32, through: log.ahead.count - frame, by: frame).filter { start in
+            log.ahead[(start + 4)..<(start + 8)] != [0, 0, 0, 0]
+                && log.ahead[(start + 8)..<(start + 16)] == log.ahead[16..<24]
+        }
+        var ahead = log.ahead
+        ahead[try #require(commits.last) + place] ^= 1
+        let found = try await Self.contents(log.main, ahead)
+        #expect(found.salvage != nil)
+        #expect(found.streams.first { $0.id.rawValue == "one" }?.stored.count ?? 0 >= 528 - 15)
+    }
+
     @Test func pagesOfAnyContentAreReadWithoutHarm() async throws {
         var random = SplitMix64(seed: 44)
         let log = try await Self.log(isClosed: true).main

@@ -88,6 +88,28 @@ import TrackingCore
         }
     }
 
+    /// Else what a phone sends again would be a new record each time.
+    @Test func aDamagedMarkIsReplaced() async throws {
+        try await withTemporaryFolder { folder in
+            let file = try SpoolFile(path: folder.appending(path: "log").path(), isOrderly: false, checkedSize: 0)
+            let van = try TrackableID("van")
+            func append(_ seq: UInt64) throws {
+                var entry = try entries(seq...seq)[0]
+                entry.mark = try mark(1)
+                try file.transaction(isDurable: false) { try file.append([entry], state: [:], now: start, $0) }
+            }
+            func known() throws -> UInt64? {
+                try file.use { db in try file.known([try mark(1)], of: van, db)[try mark(1)]?.seq }
+            }
+            try append(1)
+            try file.use { try $0.execute(sql: "UPDATE mark SET checksum = checksum + 1") }
+            #expect(try known() == nil)
+            try append(2)
+            #expect(try known() == 2)
+            try file.close()
+        }
+    }
+
     @Test func aDamagedRecordThatIsRefusedIsNotKnown() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "log").path()

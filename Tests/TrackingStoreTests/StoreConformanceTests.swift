@@ -326,7 +326,66 @@ struct StoreConformanceTests {
                 }
                 for _ in 1...2 { _ = try await store.store(many) }
                 let kept = try await store.quarantined(limit: .max)
-                #expect(kept.count == StoreLimits.quarantine && kept.first?.topic == "t5999")
+                #expect((9000...StoreLimits.quarantine).contains(kept.count) && kept.first?.topic == "t5999")
+            }
+        }
+    }
+
+    /// Whoever publishes what cannot be read pushes out what is his own.
+    @Test(arguments: StoreSubject.allCases) func whatIsSetAsideOfOthersStays(subject: StoreSubject) async throws {
+        try await subject.run { test in
+            try await test.use { store in
+                var first = RecordingBatch()
+                first.refused = [
+                    RefusedMessage(
+                        topic: "tracking", receivedAt: now, reason: RefusedMessage.possibleGapReason, payload: [])
+                ]
+                first.refused += try (1...50).map {
+                    RefusedMessage(
+                        topic: "b\($0)", receivedAt: now, trackable: try trackable("bus"), reason: "bad", payload: [])
+                }
+                _ = try await store.store(first)
+                var many = RecordingBatch()
+                many.refused = try (0..<6000).map {
+                    RefusedMessage(
+                        topic: "t\($0)", receivedAt: now, trackable: try trackable("evil"), reason: "bad", payload: [])
+                }
+                for _ in 1...3 { _ = try await store.store(many) }
+                let kept = try await store.quarantined(limit: .max)
+                #expect(kept.count <= StoreLimits.quarantine + 1)
+                #expect(kept.filter { $0.trackable?.rawValue == "bus" }.count == 50)
+                #expect(try await store.verify(trackable("bus"))?.possibleGaps == [now])
+            }
+        }
+    }
+
+    @Test(arguments: StoreSubject.allCases) func notesOfPossibleGapsAreBounded(subject: StoreSubject) async throws {
+        try await subject.run { test in
+            try await test.use { store in
+                var many = RecordingBatch()
+                many.refused = (0..<1500).map {
+                    RefusedMessage(
+                        topic: "tracking", receivedAt: UnixTime(now.seconds + Double($0)),
+                        reason: RefusedMessage.possibleGapReason, payload: [])
+                }
+                _ = try await store.store(many)
+                let kept = try await store.quarantined(limit: .max)
+                #expect(kept.count == StoreLimits.keptGaps && kept.first == many.refused.last)
+            }
+        }
+    }
+
+    @Test(arguments: StoreSubject.allCases) func theNewestTimesAreKnown(subject: StoreSubject) async throws {
+        try await subject.run { test in
+            try await test.use { store in
+                #expect(try await store.newest() == NewestTimes())
+                let at = UnixTime(now.seconds + 9)
+                _ = try await store.store(batch(points(1...3), at: at))
+                _ = try await store.store(
+                    batch(at: at) { $0.state = StateChange("resolution", json: Array("{}".utf8)) })
+                let newest = try await store.newest()
+                #expect(newest.state == at)
+                #expect((now.seconds...now.seconds + 3).contains(newest.position?.seconds ?? 0))
             }
         }
     }

@@ -43,6 +43,47 @@ struct StoreRetentionTests {
         }
     }
 
+    /// A device sends what is refused until it is acknowledged: it is set aside once, and never again after it was erased.
+    @Test(arguments: StoreSubject.allCases) func whatWasSetAsideDoesNotComeBack(subject: StoreSubject) async throws {
+        try await subject.run { test in
+            let (van, one) = (try trackable("van"), try stream("one"))
+            var again = try batch([point(1)])
+            again.refused = [
+                RefusedMessage(
+                    topic: "tracking/van/history", receivedAt: now, trackable: van, stream: one, seq: 2, reason: "bad",
+                    payload: Array("somewhere".utf8))
+            ]
+            try await test.use { store in
+                for refused in [1, 0] {
+                    let report = try await store.store(again)
+                    #expect(report.refused == refused && report.acknowledgements[van]?.streams == [one: 2])
+                }
+                #expect(try await store.quarantined(limit: 10).count == 1)
+                for before in [UnixTime(now.seconds - 1000), nil] {
+                    _ = try await store.erase(van, before: before, now: UnixTime(now.seconds + 600))
+                    #expect(try await store.store(again).refused == 0)
+                    #expect(try await store.quarantined(limit: 10) == [])
+                    #expect(try await store.coverage(of: van)[one]?[.erased].contains(2) == true)
+                }
+            }
+        }
+    }
+
+    /// Nor does what is left tell where it was.
+    @Test(arguments: StoreSubject.allCases) func theBoxOfTheOpenRunGoesWithItsPoints(subject: StoreSubject) async throws
+    {
+        try await subject.run { test in
+            try await test.use { store in
+                _ = try await store.store(batch(points(1...5)))
+                _ = try await store.store(batch(points(1...5), of: "bus"))
+                _ = try await store.store(batch([point(6, at: now.seconds + 2000)], of: "bus"))
+                #expect(
+                    try await store.removeExpired(before: UnixTime(now.seconds + 1000), of: nil, except: []) == 10)
+                #expect(try await store.openBoxes() == ["bus"])
+            }
+        }
+    }
+
     @Test(arguments: StoreSubject.allCases) func whatIsSetAsideGoesWithItsAge(subject: StoreSubject) async throws {
         try await subject.run { test in
             let (van, bus) = (try trackable("van"), try trackable("bus"))

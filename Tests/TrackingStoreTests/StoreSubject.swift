@@ -1,7 +1,9 @@
 import Foundation
+import GRDB
 import TestSupport
 import TrackingCore
-import TrackingStore
+
+@testable import TrackingStore
 
 /// One of the stores, that the same tests are run on.
 enum StoreSubject: CaseIterable {
@@ -104,6 +106,28 @@ func batch(
 }
 
 extension HistoryStore {
+    /// Whose rows have the box of an open run.
+    func openBoxes() async throws -> [String] {
+        try await self.texts("SELECT id FROM trackable WHERE run_count IS NOT NULL OR run_west IS NOT NULL ORDER BY id")
+    }
+
+    /// How many runs are in the index by place.
+    func runs() async throws -> Int {
+        Int(try await self.texts("SELECT CAST(count(*) AS text) FROM run").first ?? "") ?? 0
+    }
+
+    private func texts(_ sql: String) async throws -> [String] {
+        switch self {
+        case let store as SQLiteHistoryStore: return try await store.read { try String.fetchAll($0, sql: sql) }
+        case let store as PostgresHistoryStore:
+            return try await store.reader.perform { connection throws(TrackingError) in
+                let rows = try connection.run(sql)
+                return (0..<rows.count).map { rows.text($0, 0) }
+            }
+        default: return []
+        }
+    }
+
     /// All points of a query, by pages of `limit`.
     func allPoints(_ query: PointQuery, limit: Int = 7) async throws -> [StoredPoint] {
         var all: [StoredPoint] = []

@@ -54,6 +54,38 @@ import TrackingRuntime
         #expect(await reader.next() == nil)
     }
 
+    @Test(.timeLimit(.minutes(1))) func whoIsToLoseNothingIsWaitedFor() async {
+        let told = Broadcast<Int>(buffer: 10)
+        let all = told.listen(losingNothing: true)
+        for number in 1...25 { told.tell(number) }
+        let telling = Task {
+            await told.caughtUp()
+            told.finish()
+        }
+        var heard: [Int] = []
+        for await number in all { heard.append(number) }
+        #expect(heard == Array(1...25) && told.lost == 0)
+        await telling.value
+    }
+
+    @Test(.timeLimit(.minutes(1))) func whoeverIsGoneIsNotWaitedFor() async {
+        let told = Broadcast<Int>(buffer: 10)
+        _ = told.listen(losingNothing: true)
+        let stream = told.listen(losingNothing: true)
+        let (running, run) = AsyncStream.makeStream(of: Void.self)
+        let reader = Task {
+            for await _ in stream {
+                run.finish()
+                try? await Task.sleep(for: .seconds(600))
+            }
+        }
+        for number in 1...25 { told.tell(number) }
+        for await _ in running {}
+        reader.cancel()
+        await told.caughtUp()
+        await reader.value
+    }
+
     @Test func aStreamThatIsLetGoIsToldNothing() {
         let told = Broadcast<Int>(buffer: 1)
         _ = told.listen()

@@ -22,7 +22,7 @@ import TrackingTesting
 
         init() { (self.wanted, self.wish) = AsyncStream.makeStream(of: Resolution.self) }
 
-        func run(deliver: @escaping @Sendable (SourceEvent) async -> Void) async throws(TrackingError) {
+        func run(deliver: @escaping SourceEvent.Delivery) async throws(TrackingError) {
             for await resolution in self.wanted {
                 guard let coordinate = Coordinate(latitude: 1, longitude: 2) else { return }
                 for second in 0..<resolution.desiredInterval.components.seconds {
@@ -37,7 +37,7 @@ import TrackingTesting
 
     /// A battery that is empty after two looks.
     private struct Draining: BatterySource {
-        func run(deliver: @escaping @Sendable (BatteryEvent) async -> Void) async {
+        func run(deliver: @escaping BatteryEvent.Delivery) async {
             for percent in [50.0, 5] { await deliver(.level(percent)) }
         }
     }

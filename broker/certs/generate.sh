@@ -98,8 +98,7 @@ make_authority() {
     openssl req -x509 -new -config "$work/openssl.cnf" -extensions authority -key "$work/key" -sha256 \
         -subj "/CN=$1" -days "${days:-3650}" -out "$work/crt"
     cp "$work/key" "$work/ca.key" && cp "$work/crt" "$work/ca.crt"
-    sed "s|^private_key.*|private_key = $work/ca.key|; s|^certificate.*|certificate = $work/ca.crt|" \
-        "$work/openssl.cnf" >"$work/new.cnf" && mv "$work/new.cnf" "$work/openssl.cnf"
+    sed 's|\.\./ca|ca|' "$work/openssl.cnf" >"$work/new.cnf" && mv "$work/new.cnf" "$work/openssl.cnf"
     : >"$work/revoked.txt"
     new_list
     chmod 644 "$work/crt"
@@ -175,7 +174,10 @@ command -v openssl >/dev/null || die 1 "openssl is not installed"
 # Beside the result, so that moving a file into place is one step and no key lies anywhere else.
 work=$(mktemp -d "$dir/.work.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-cat >"$work/openssl.cnf" <<END
+trap 'exit 1' HUP INT TERM
+# Its files are named without the folder, in whose name openssl would expand some characters.
+cd "$work"
+cat >openssl.cnf <<END
 [req]
 distinguished_name = name
 prompt = no
@@ -187,9 +189,9 @@ subjectKeyIdentifier = hash
 [ca]
 default_ca = here
 [here]
-database = $work/revoked.txt
-certificate = $dir/ca.crt
-private_key = $dir/ca.key
+database = revoked.txt
+certificate = ../ca.crt
+private_key = ../ca.key
 default_md = sha256
 default_crl_days = 3650
 END

@@ -103,6 +103,9 @@ public struct CaptureFilter: Hashable, Sendable {
         return verdict
     }
 
+    /// The last point that `other` recorded is the reference of the next.
+    mutating func goOn(from other: CaptureFilter) { self.reference = other.reference }
+
     /// The clock was set: times before and after cannot be compared, so the next fix is a first one.
     public mutating func clockStepped() { self.reference = nil }
 

@@ -83,6 +83,23 @@ public struct CaptureStateMachine: Hashable, Sendable {
         Moment(now: moment.now, wall: self.clock.stamp(at: moment).time)
     }
 
+    /// The settings of `other` count from now on. What was found so far stays: the clock, the motion, which zones it is in,
+    /// whether it stands, the last point recorded.
+    ///
+    /// - Returns: What ends with it, to be told as events.
+    public mutating func configure(as other: CaptureStateMachine, at moment: Moment) -> [Happening] {
+        let last = self
+        self = other
+        self.filter.goOn(from: last.filter)
+        self.zones.goOn(from: last.zones)
+        self.clock.goOn(from: last.clock)
+        // Another activity has other names for motions.
+        if other.motion.activity == last.motion.activity { self.motion = last.motion }
+        guard let pause = last.pause else { return [] }
+        self.pause?.goOn(from: pause)
+        return self.pause == nil ? last.told(pause.ended(at: last.trusted(moment).wall)) : []
+    }
+
     /// A fix arrived.
     ///
     /// - Parameters:

@@ -49,6 +49,9 @@ public struct ClockTrust: Hashable, Sendable {
         self.fixFloor = fixFloor
     }
 
+    /// What a receiver told `other` counts here as well.
+    mutating func goOn(from other: ClockTrust) { self.told = other.told }
+
     /// The time of something that happens now.
     public func stamp(at moment: Moment) -> Stamp {
         if moment.wall >= self.floor { return Stamp(time: moment.wall, basis: .clock) }

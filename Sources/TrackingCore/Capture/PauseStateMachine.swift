@@ -123,6 +123,14 @@ public struct PauseStateMachine: Hashable, Sendable {
         return fresh
     }
 
+    /// What `other` has seen counts here as well.
+    mutating func goOn(from other: PauseStateMachine) { self.state = other.state }
+
+    /// Nothing pauses any more; `nil` where nothing did.
+    func ended(at time: UnixTime) -> Change? {
+        if case .paused(_, let since) = self.state { .resumed(since: since, until: time) } else { nil }
+    }
+
     /// Before the first fix, it counts as standing where that is: only leaving it is a change.
     mutating func rest(with fix: Location) {
         if case .unknown = self.state { self.state = .paused(place: fix.coordinate, since: fix.time) }

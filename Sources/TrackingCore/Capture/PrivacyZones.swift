@@ -75,6 +75,12 @@ public struct PrivacyZones: Hashable, Sendable {
     /// Whether the last fix was inside a zone.
     public var isInside: Bool { !self.inside.isEmpty }
 
+    /// What was inside a zone of `other` is inside the one of the same name.
+    mutating func goOn(from other: PrivacyZones) {
+        let names = Set(other.inside.map { other.zones[$0].name })
+        self.inside = Set(self.zones.indices.filter { names.contains(self.zones[$0].name) })
+    }
+
     /// A fix arrived.
     public mutating func moved(_ fix: Location) -> Verdict {
         guard !self.zones.isEmpty else { return Verdict(location: fix, crossings: []) }

@@ -39,9 +39,7 @@ package struct GPXReader: RecordingDecoder {
         /// Takes in the text of a child element; what is no number stays unknown.
         mutating func set(_ name: String, to text: String, isExtension: Bool) {
             guard !isExtension || name == "speed" || name == "course" else { return }
-            let trimmed = text.utf8.drop(while: XMLTagReader.isSpace).reversed().drop(while: XMLTagReader.isSpace)
-                .reversed()
-            let bytes = Array(trimmed)
+            let bytes = GPXReader.trimmed(text)
             let number = Double(String(decoding: bytes, as: UTF8.self))?.ifFinite
             let magnitude = number.flatMap { $0 >= 0 ? $0 : nil }
             switch name {
@@ -132,10 +130,16 @@ package struct GPXReader: RecordingDecoder {
     }
 
     private static func coordinate(_ attributes: [String: String]) -> Coordinate? {
-        guard let latitude = attributes["lat"].flatMap(Double.init),
-            let longitude = attributes["lon"].flatMap(Double.init)
-        else { return nil }
+        func degrees(_ name: String) -> Double? {
+            attributes[name].flatMap { Double(String(decoding: Self.trimmed($0), as: UTF8.self)) }
+        }
+        guard let latitude = degrees("lat"), let longitude = degrees("lon") else { return nil }
         return Coordinate(latitude: latitude, longitude: longitude)
+    }
+
+    /// A number or a time may have white space around it.
+    private static func trimmed(_ text: String) -> [UInt8] {
+        text.utf8.drop(while: XMLTagReader.isSpace).reversed().drop(while: XMLTagReader.isSpace).reversed()
     }
 
     private func event(of point: Point) -> SourceEvent {
@@ -145,10 +149,14 @@ package struct GPXReader: RecordingDecoder {
         guard let time = point.time else { return .badInput("track point \(self.count) has no valid time") }
         var location = Location(coordinate: coordinate, time: time)
         location.altitude = point.elevation.map { $0 + (point.geoidHeight ?? 0) }?.ifFinite
-        location.accuracyHorizontal = point.dilution.map { Confidence.radius(dilution: $0) }?.ifFinite
-        location.accuracyVertical = point.verticalDilution.map { $0 * Confidence.rangeError }?.ifFinite
+        location.accuracyHorizontal = Self.known(point.dilution).map { Confidence.radius(dilution: $0) }
+        location.accuracyVertical = Self.known(point.verticalDilution).map { $0 * Confidence.rangeError }
         location.speed = point.speed
-        location.bearing = point.course?.normalizedBearing
+        // What stands still has no direction of travel, though recorders go on telling the last one, or 0.
+        location.bearing = point.speed == 0 ? nil : point.course?.normalizedBearing
         return .fix(location)
     }
+
+    /// Recorders say 0 and 99.99 for "unknown", as their receivers do.
+    private static func known(_ dilution: Double?) -> Double? { dilution.flatMap { $0 > 0 && $0 < 99 ? $0 : nil } }
 }

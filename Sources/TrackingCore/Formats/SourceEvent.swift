@@ -1,5 +1,8 @@
 /// What a source tells.
 public enum SourceEvent: Hashable, Sendable {
+    /// Whoever is told; the same type in every package, whatever its async functions inherit.
+    public typealias Delivery = @Sendable @concurrent (SourceEvent) async -> Void
+
     /// A fix.
     case fix(Location)
     /// Something that is no fix was refused: what and where, never a coordinate. The source goes on.

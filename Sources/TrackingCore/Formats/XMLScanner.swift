@@ -30,6 +30,8 @@ struct XMLScanner: Sendable {
     private var hasRoot = false
     /// What ends the part that is being passed over.
     private var skippingTo: [UInt8]?
+    /// The document type that is being passed over.
+    private var doctype: XMLDoctype?
     /// The end of an element that was begun and ended by one tag.
     private var pendingEnd: String?
 
@@ -51,6 +53,7 @@ struct XMLScanner: Sendable {
         }
         while true {
             if self.skippingTo != nil, !self.skip() { return nil }
+            if self.doctype != nil, !self.skipDoctype() { return nil }
             guard self.position < self.buffer.count else { return nil }
             if self.buffer[self.position] == UInt8(ascii: "<") {
                 guard let step = try self.markup() else { return nil }
@@ -73,6 +76,14 @@ struct XMLScanner: Sendable {
         self.advance(to: found + end.count)
         self.skippingTo = nil
         return true
+    }
+
+    /// Passes over the document type; false when its end has not come yet.
+    private mutating func skipDoctype() -> Bool {
+        let end = self.buffer[self.position...].firstIndex { self.doctype?.ends(with: $0) ?? true }
+        self.advance(to: end.map { $0 + 1 } ?? self.buffer.count)
+        if end != nil { self.doctype = nil }
+        return end != nil
     }
 
     /// A step over markup; its event where it has one. `nil` when more bytes are needed.
@@ -108,14 +119,14 @@ struct XMLScanner: Sendable {
     /// Begins to pass over a comment and the like: `true`; `nil` when it is a tag; `false` when that cannot be said yet.
     private mutating func startsSkipped() -> Bool? {
         let starts: [(start: String, end: String)] = [
-            ("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!DOCTYPE", ">"),
+            ("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!DOCTYPE", ""),
         ]
         let rest = self.buffer[self.position...]
         if let second = rest.dropFirst().first, second != UInt8(ascii: "!"), second != UInt8(ascii: "?") { return nil }
         for (start, end) in starts {
             if rest.starts(with: start.utf8) {
                 self.advance(to: self.position + start.utf8.count)
-                self.skippingTo = Array(end.utf8)
+                if end.isEmpty { self.doctype = XMLDoctype() } else { self.skippingTo = Array(end.utf8) }
                 return true
             }
             if start.utf8.starts(with: rest) { return false }

@@ -25,8 +25,9 @@ public struct UnixTime: Hashable, Comparable, Sendable {
     /// Orders by time.
     public static func < (left: Self, right: Self) -> Bool { left.seconds < right.seconds }
 
-    /// The time that passed from `earlier` to this moment; negative when `earlier` is later.
-    public func since(_ earlier: UnixTime) -> Duration { .seconds(self.seconds - earlier.seconds) }
+    /// The time that passed from `earlier` to this moment; negative when `earlier` is later. Never more than
+    /// about 30 million years, and zero where one of them is no number.
+    public func since(_ earlier: UnixTime) -> Duration { Duration(clampingSeconds: self.seconds - earlier.seconds) }
 
     /// The moment `duration` after this one.
     public func advanced(by duration: Duration) -> UnixTime { UnixTime(self.seconds + duration.inSeconds) }
@@ -63,6 +64,15 @@ extension MonotonicTime {
 }
 
 extension Duration {
+    /// The longest that numbers from outside are taken for, about 30 million years: whoever adds to it does not overflow.
+    package static let longest: Duration = .seconds(1_000_000_000_000_000)
+
+    /// So many seconds, at most ``longest`` either way; zero where it is no number.
+    package init(clampingSeconds seconds: Double) {
+        let most = Self.longest.inSeconds
+        self = seconds.isNaN ? .zero : .seconds(max(-most, min(most, seconds)))
+    }
+
     /// The duration in seconds, with fraction.
     public var inSeconds: Double {
         let (seconds, attoseconds) = self.components

@@ -3,7 +3,7 @@
 ///
 /// - Within a stream, `seq` says what is newer; the times play no part.
 /// - A stream not met before is the publisher's new one. One that was met, and that another has taken the place of since,
-///   takes its place back only with a later time.
+///   takes its place back only with a later time, or where it is known to be the owner's: clocks differ.
 /// - What has no `seq`, predictions and other people's updates, is ordered by `time` against the current position.
 public struct UpdateOrder: Hashable, Sendable {
     /// What an update's location is to a reader.
@@ -39,11 +39,13 @@ public struct UpdateOrder: Hashable, Sendable {
     public init() {}
 
     /// An update arrived. Ask ``newSkipped(_:)`` about the same update afterwards.
-    public mutating func consider(_ update: LocationUpdate) -> Verdict {
+    ///
+    /// - Parameter isOwners: Whether its stream is known to be that of the publisher who owns the trackable.
+    public mutating func consider(_ update: LocationUpdate, isOwners: Bool = false) -> Verdict {
         let time = update.location.time
         let verdict: Verdict
         if let seq = update.location.seq, let stream = update.location.stream {
-            verdict = self.consider(seq, of: stream, at: time)
+            verdict = self.consider(seq, of: stream, at: time, isOwners: isOwners)
             if verdict == .current { self.currentStream = stream }
         } else {
             verdict = self.consider(time)
@@ -64,13 +66,17 @@ public struct UpdateOrder: Hashable, Sendable {
         }
     }
 
-    private mutating func consider(_ seq: UInt64, of stream: StreamID, at time: UnixTime) -> Verdict {
+    private mutating func consider(
+        _ seq: UInt64, of stream: StreamID, at time: UnixTime, isOwners: Bool
+    ) -> Verdict {
         let index = self.index(of: stream)
         guard self.streams[index].seen.insert(seq) else { return .duplicate }
         let newest = self.streams[index].newest
         if let newest, seq < newest { return .late }
         self.streams[index].newest = seq
-        guard newest != nil, stream != self.currentStream, let currentTime = self.currentTime else { return .current }
+        guard newest != nil, !isOwners, stream != self.currentStream, let currentTime = self.currentTime else {
+            return .current
+        }
         return time > currentTime ? .current : .late
     }
 

@@ -141,10 +141,13 @@ public struct PresenceStateMachine: Sendable {
         self.keys[trackable, default: []].insert(key)
         self.timers.remove(.confirmation(key))
         self.clients[client, default: Client()].presences.insert(key)
+        let before = self.clients[client]?.online?.run.session
         if !isRetained {
             self.believe(Run(session: presence.session, connection: presence.connection), presence.lease, client, now)
         }
-        changes += self.review(client, now: now)
+        let online = self.clients[client]?.online?.run.session
+        // A client may be on thousands of trackables.
+        changes += online == before ? self.review(key, online: online, now: now) : self.review(client, now: now)
         return changes
     }
 
@@ -165,6 +168,7 @@ public struct PresenceStateMachine: Sendable {
                 self.clients[client]?.usedUp = run
             }
             self.believe(run, lease, client, now, isRetained: isRetained)
+            guard self.clients[client]?.online?.run.session != known.online?.run.session else { return [] }
         case .offline:
             // A late will never beats a fast reconnect.
             guard let online = known.online, online.run.session == run.session,
@@ -255,14 +259,20 @@ public struct PresenceStateMachine: Sendable {
     private mutating func review(_ id: ClientID, now: MonotonicTime, isAtOnce: Bool = false) -> [Change] {
         guard let client = self.clients[id] else { return [] }
         if client.online == nil { self.timers.remove(.lease(id)) }
-        var changes: [Change] = []
-        for key in client.presences {
-            guard let presence = self.presences[key] else { continue }
-            let isPresent = client.online?.run.session == presence.session
-            if isPresent { changes += self.appeared(key, presence) }
-            for session in (self.present[key] ?? [:]).keys where !(isPresent && session == presence.session) {
-                changes += self.vanished(Ghost(key: key, session: session), now: now, isAtOnce: isAtOnce)
-            }
+        return client.presences.flatMap {
+            self.review($0, online: client.online?.run.session, now: now, isAtOnce: isAtOnce)
+        }
+    }
+
+    /// The same for one thing that it is on.
+    private mutating func review(
+        _ key: Key, online: SessionID?, now: MonotonicTime, isAtOnce: Bool = false
+    ) -> [Change] {
+        guard let presence = self.presences[key] else { return [] }
+        let isPresent = online == presence.session
+        var changes = isPresent ? self.appeared(key, presence) : []
+        for session in (self.present[key] ?? [:]).keys where !(isPresent && session == presence.session) {
+            changes += self.vanished(Ghost(key: key, session: session), now: now, isAtOnce: isAtOnce)
         }
         return changes
     }

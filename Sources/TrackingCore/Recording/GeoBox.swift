@@ -22,21 +22,32 @@ public struct GeoBox: Hashable, Sendable {
         self.east = east
     }
 
-    /// Whether the box holds a place.
+    /// Whether the box holds a place. A meridian of 180° is that of -180°.
     public func contains(_ place: Coordinate) -> Bool {
         (self.south...self.north).contains(place.latitude)
-            && (self.west <= self.east
-                ? (self.west...self.east).contains(place.longitude)
-                : place.longitude >= self.west || place.longitude <= self.east)
+            && (self.spans(place.longitude) || place.longitude.magnitude == 180 && self.spans(-place.longitude))
     }
 
-    /// The same area as boxes that do not cross the antimeridian: one, or two.
+    private func spans(_ longitude: Double) -> Bool {
+        self.west <= self.east
+            ? (self.west...self.east).contains(longitude) : longitude >= self.west || longitude <= self.east
+    }
+
+    /// The same area as boxes that do not cross the antimeridian: one, or two. One that ends at it has the meridian by its other
+    /// name as well.
     public var parts: [GeoBox] {
-        guard self.west > self.east else { return [self] }
-        return [
-            GeoBox(south: self.south, west: self.west, north: self.north, east: 180),
-            GeoBox(south: self.south, west: -180, north: self.north, east: self.east),
-        ].compactMap { $0 }
+        if self.west > self.east { return [self.from(self.west, to: 180), self.from(-180, to: self.east)] }
+        if self.east == 180, self.west > -180 { return [self, self.from(-180, to: -180)] }
+        if self.west == -180, self.east < 180 { return [self, self.from(180, to: 180)] }
+        return [self]
+    }
+
+    private func from(_ west: Double, to east: Double) -> GeoBox {
+        GeoBox(south: self.south, north: self.north, west: west, east: east)
+    }
+
+    private init(south: Double, north: Double, west: Double, east: Double) {
+        (self.south, self.west, self.north, self.east) = (south, west, north, east)
     }
 
     /// The smallest box that holds the circle of `radius` around `center`: all longitudes where it reaches a pole.

@@ -4,11 +4,22 @@ public enum RecordedTime {
     public static let tolerance = Duration.seconds(600)
     /// Nothing that tracks with this system is older: 2001-01-01T00:00:00Z.
     public static let earliest = UnixTime(978_307_200)
+    /// No recorder is older: 2026-01-01T00:00:00Z. One whose own clock is before that has not been told the time yet.
+    static let earliestRecorder = UnixTime(1_767_225_600)
 
     /// Whether a record was made with a clock that was not right: before 2001, or after it came here. Such a point is never
-    /// the last position.
-    public static func isFault(_ time: UnixTime, receivedAt: UnixTime) -> Bool {
-        time < self.earliest || time.seconds > receivedAt.seconds + self.tolerance.inSeconds
+    /// the last position. A recorder whose own clock is behind judges none for being ahead.
+    ///
+    /// - Parameter last: The time of the trackable's last position, which was right when it came.
+    public static func isFault(_ time: UnixTime, receivedAt: UnixTime, last: UnixTime? = nil) -> Bool {
+        if time < self.earliest { return true }
+        if receivedAt < self.earliestRecorder { return false }
+        if let last, self.isAhead(last, of: receivedAt) { return false }
+        return self.isAhead(time, of: receivedAt)
+    }
+
+    private static func isAhead(_ time: UnixTime, of receivedAt: UnixTime) -> Bool {
+        time.seconds > receivedAt.seconds + self.tolerance.inSeconds
     }
 }
 

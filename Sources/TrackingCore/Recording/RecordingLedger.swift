@@ -62,7 +62,13 @@ public struct RecordingLedger: Sendable {
     }
 
     private var trackables: [TrackableID: Trackable] = [:]
-    private var streamCount = 0
+    /// What all of it weighs, in ranges.
+    private var weight = 0
+
+    /// A trackable or a stream takes as much memory as so many ranges of numbers.
+    private static let rangesOfOne = 16
+    /// So many streams of a trackable stay known; of more, only the recent ones do.
+    static let maximumStreams = 32
 
     /// Makes a ledger that knows nothing.
     public init() {}
@@ -70,8 +76,8 @@ public struct RecordingLedger: Sendable {
     /// What it knows of a trackable.
     public subscript(id: TrackableID) -> Trackable? { self.trackables[id] }
 
-    /// How many trackables and streams it holds.
-    public var count: Int { self.trackables.count + self.streamCount }
+    /// How much it holds: trackables and streams, and ranges of numbers, of which sixteen count as one.
+    public var count: Int { self.weight / Self.rangesOfOne }
 
     /// The trackables and their streams that have to be filled in before a batch is applied, each once.
     public func missing(for batch: RecordingBatch) -> [(trackable: TrackableID, streams: [StreamID])] {
@@ -105,16 +111,39 @@ public struct RecordingLedger: Sendable {
 
     /// Fills in a trackable, or streams of one: those of `trackable.streams` are added to what is there.
     public mutating func fill(_ id: TrackableID, _ trackable: Trackable) {
-        if self.trackables[id] == nil { self.trackables[id] = trackable }
+        guard self.trackables[id] != nil else {
+            self.trackables[id] = trackable
+            self.weight += Self.weight(of: trackable)
+            return
+        }
         for (stream, value) in trackable.streams where self.trackables[id]?.streams[stream] == nil {
             self.trackables[id]?.streams[stream] = value
-            self.streamCount += 1
+            self.weight += Self.weight(of: value)
         }
     }
 
     /// Knows nothing of a trackable any more.
     public mutating func forget(_ id: TrackableID) {
-        self.streamCount -= self.trackables.removeValue(forKey: id)?.streams.count ?? 0
+        guard let trackable = self.trackables.removeValue(forKey: id) else { return }
+        self.weight -= Self.weight(of: trackable)
+    }
+
+    private static func weight(of trackable: Trackable) -> Int {
+        trackable.streams.values.reduce(self.rangesOfOne) { $0 + self.weight(of: $1) }
+    }
+
+    private static func weight(of stream: Stream) -> Int { self.rangesOfOne + stream.coverage.rangeCount }
+
+    /// Where a trackable has many streams, those from which nothing came lately are known no more: they are loaded again.
+    private mutating func forgetOldStreams(of id: TrackableID) {
+        guard let place = self.trackables.index(forKey: id),
+            self.trackables.values[place].streams.count > Self.maximumStreams
+        else { return }
+        let recent = self.trackables.values[place].recent
+        for (stream, value) in self.trackables.values[place].streams where !recent.contains(stream) {
+            self.trackables.values[place].streams[stream] = nil
+            self.weight -= Self.weight(of: value)
+        }
     }
 
     /// Decides what becomes of a batch, of which nothing is missing.
@@ -144,20 +173,27 @@ public struct RecordingLedger: Sendable {
             }
             intake.finish(&changes, leavingTail: leavingTails)
             changes.acknowledgements[id] = intake.trackable.acknowledgement
+            self.weight += intake.newRanges
             self.trackables.values[first.place] = intake.trackable
         }
         for refused in batch.refused { self.refuse(refused, &changes) }
-        changes.refused += batch.refused
+        for id in changes.acknowledgements.keys { self.forgetOldStreams(of: id) }
         return changes
     }
 
-    /// A record that is set aside counts as handled, where it has a number.
+    /// A record that is set aside counts as handled, where it has a number; one that counts so already is not set aside again.
     private mutating func refuse(_ refused: RefusedMessage, _ changes: inout RecordingChanges) {
-        guard let id = refused.trackable, let trackable = self.trackables.removeValue(forKey: id) else { return }
+        guard let id = refused.trackable, let trackable = self.trackables.removeValue(forKey: id) else {
+            changes.refused.append(refused)
+            return
+        }
         var intake = TrackableIntake(id, trackable)
-        if let stream = refused.stream, let seq = refused.seq { intake.refuse(seq, of: stream, &changes) }
+        var isNew = true
+        if let stream = refused.stream, let seq = refused.seq { isNew = intake.refuse(seq, of: stream, &changes) }
+        if isNew { changes.refused.append(refused) }
         intake.finish(&changes, leavingTail: false)
         changes.acknowledgements[id] = intake.trackable.acknowledgement
+        self.weight += intake.newRanges
         self.trackables[id] = intake.trackable
     }
 

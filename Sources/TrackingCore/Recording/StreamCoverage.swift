@@ -61,13 +61,28 @@ public struct StreamCoverage: Hashable, Sendable {
         Mark.allCases.flatMap { mark in self[mark].ranges.map { Range(mark, $0) } }
     }
 
-    /// Whether the stream has as many ranges as it may.
-    public var isFull: Bool { self.sets.reduce(0) { $0 + $1.ranges.count } >= Self.maximumRanges }
+    /// How many ranges there are.
+    var rangeCount: Int { self.sets.reduce(0) { $0 + $1.ranges.count } }
 
-    /// Whether a stored number is, or is next to, `seq`: storing it begins no other range.
-    func touches(_ seq: UInt64) -> Bool {
+    /// Whether the stream has as many ranges as it may.
+    public var isFull: Bool { self.rangeCount >= Self.maximumRanges }
+
+    /// Whether a record can be stored of which it is not known that it is: where the stream has as many ranges as it may, one next
+    /// to a stored one, or the only one between what is known. There are no more such than ranges.
+    func hasRoom(for seq: UInt64) -> Bool {
         let stored = self[.stored]
-        return stored.contains(seq) || stored.contains(seq &- 1) || stored.contains(seq &+ 1)
+        return !self.isFull || stored.contains(seq) || stored.contains(seq &- 1) || stored.contains(seq &+ 1)
+            || self.isBetweenKnown(seq...seq) && !self.isKnown(seq)
+    }
+
+    /// The numbers of which nothing is known.
+    private func unknown(in seqs: ClosedRange<UInt64>) -> [ClosedRange<UInt64>] {
+        self.sets.reduce([seqs]) { free, set in free.flatMap { set.gaps(in: $0) } }
+    }
+
+    /// Whether the numbers just before and just after are known, or there are none before.
+    private func isBetweenKnown(_ seqs: ClosedRange<UInt64>) -> Bool {
+        (seqs.lowerBound <= 1 || self.isKnown(seqs.lowerBound - 1)) && self.isKnown(seqs.upperBound &+ 1)
     }
 
     /// A record came; `false` when it is stored already, or was erased.
@@ -107,24 +122,47 @@ public struct StreamCoverage: Hashable, Sendable {
         self.advance()
     }
 
-    /// A batch told of its stream. Of several last numbers the greatest counts.
-    public mutating func declare(_ declaration: StreamDeclaration) {
-        if declaration.oldest > 1 { self.declare(1...(declaration.oldest - 1), .belowOldest) }
-        for range in declaration.gone where !self.isFull { self.declare(range, .gone) }
-        if let end = declaration.end { self.end = max(end, self.end ?? 0) }
+    /// Numbers were declared missing; where the stream has as many ranges as it may, what fills a gap between known ones is taken.
+    ///
+    /// - Returns: Whether something is known of all of them now.
+    public mutating func declareWithinBounds(_ seqs: ClosedRange<UInt64>, _ mark: Mark) -> Bool {
+        guard self.isFull else {
+            self.declare(seqs, mark)
+            return true
+        }
+        let unknown = self.unknown(in: seqs)
+        let filling = unknown.filter(self.isBetweenKnown)
+        for gap in filling { self.declare(gap, mark) }
+        return filling.count == unknown.count
     }
 
-    /// Everything that is stored was erased.
-    public mutating func eraseStored() {
-        for range in self[.stored].ranges { self.declare(range, .erased) }
+    /// A batch told of its stream. Of several last numbers the greatest counts.
+    ///
+    /// - Returns: Whether something is known now of all that it named.
+    @discardableResult
+    public mutating func declare(_ declaration: StreamDeclaration) -> Bool {
+        var isTaken = true
+        if declaration.oldest > 1 { self.declare(1...(declaration.oldest - 1), .belowOldest) }
+        // Those that overlap are one: what is known is looked at once.
+        let gone = SeqSet(declaration.gone.sorted { $0.lowerBound < $1.lowerBound })
+        for range in gone.ranges where !self.declareWithinBounds(range, .gone) { isTaken = false }
+        if let end = declaration.end { self.end = max(end, self.end ?? 0) }
+        return isTaken
+    }
+
+    /// Whether anything is known of a number.
+    public func isKnown(_ seq: UInt64) -> Bool { self.sets.contains { $0.contains(seq) } }
+
+    /// What has a mark was erased.
+    public mutating func erase(_ mark: Mark) {
+        for range in self[mark].ranges { self.declare(range, .erased) }
     }
 
     /// The numbers below the highest known, or up to the declared end, of which nothing is known; at most `limit` ranges.
     public func undeclaredGaps(limit: Int = .max) -> [ClosedRange<UInt64>] {
         let highest = max(self.end ?? 0, self.sets.compactMap(\.last).max() ?? 0)
         guard highest > self.handledThrough else { return [] }
-        var known = SeqSet()
-        for set in self.sets { known.formUnion(set) }
+        let known = SeqSet(self.ranges.map(\.seqs).sorted { $0.lowerBound < $1.lowerBound })
         return known.gaps(in: (self.handledThrough + 1)...highest, limit: limit)
     }
 

@@ -8,6 +8,8 @@ struct TrackableIntake {
     private let hadTail: Bool
     private var points: [PointRow] = []
     private var changed: Set<StreamID> = []
+    /// How many ranges of numbers its streams have more, or fewer.
+    private(set) var newRanges = 0
     /// Whether nothing but the next points of the stream of the last position came.
     private var isFollowing = true
 
@@ -33,7 +35,7 @@ struct TrackableIntake {
             changes.events.append(DocumentRow(trackable: self.trackable.number, stream: number, document: event))
         }
         if let declaration = recording.declaration {
-            self.change(declaration.stream, &changes) { $0.declare(declaration) }
+            self.declare(of: declaration.stream, &changes) { $0.declare(declaration) }
         }
         if let state = recording.state {
             changes.states.append(
@@ -41,13 +43,32 @@ struct TrackableIntake {
         }
     }
 
-    mutating func refuse(_ seq: UInt64, of stream: StreamID, _ changes: inout RecordingChanges) {
-        self.change(stream, &changes) { if !$0.isFull { $0.declare(seq...seq, .refused) } }
+    /// A record cannot be accepted.
+    ///
+    /// - Returns: Whether it is to be set aside: not where it is stored, was set aside already, or was erased, and comes again.
+    mutating func refuse(_ seq: UInt64, of stream: StreamID, _ changes: inout RecordingChanges) -> Bool {
+        let marks: [StreamCoverage.Mark] = [.erased, .stored, .refused]
+        let isHandled = marks.contains { self.trackable.streams[stream]?.coverage[$0].contains(seq) ?? false }
+        guard !isHandled else {
+            self.note(stream)
+            return false
+        }
+        self.declare(of: stream, &changes) { $0.declareWithinBounds(seq...seq, .refused) }
+        return self.trackable.streams[stream]?.coverage.isKnown(seq) ?? false
+    }
+
+    /// Numbers of a stream are declared missing: `body` tells whether there was room for all of them.
+    private mutating func declare(
+        of stream: StreamID, _ changes: inout RecordingChanges, _ body: (inout StreamCoverage) -> Bool
+    ) {
+        var hasRoom = true
+        self.change(stream, &changes) { hasRoom = body(&$0) }
+        if !hasRoom, let number = self.trackable.streams[stream]?.number { changes.tooManyGaps.insert(number) }
     }
 
     private mutating func take(_ point: Location, receivedAt: UnixTime, _ changes: inout RecordingChanges) {
         var row = PointRow(trackable: self.trackable.number, location: point)
-        row.hasClockFault = RecordedTime.isFault(point.time, receivedAt: receivedAt)
+        row.hasClockFault = RecordedTime.isFault(point.time, receivedAt: receivedAt, last: self.last?.time)
         if let stream = point.stream, let seq = point.seq {
             guard let number = self.record(seq, of: stream, at: point.time, isPoint: true, &changes) else { return }
             row.stream = number
@@ -66,7 +87,7 @@ struct TrackableIntake {
         _ seq: UInt64, of stream: StreamID, at time: UnixTime, isPoint: Bool = false, _ changes: inout RecordingChanges
     ) -> Int64? {
         if let before = self.trackable.erasedBefore, time < before {
-            self.change(stream, &changes) { $0.declare(seq...seq, .erased) }
+            self.declare(of: stream, &changes) { $0.declareWithinBounds(seq...seq, .erased) }
             return nil
         }
         guard let index = self.trackable.streams.index(forKey: stream) else { return nil }
@@ -87,7 +108,7 @@ struct TrackableIntake {
         var isNew = false
         var isFull = false
         self.change(stream, &changes) { coverage in
-            isFull = coverage.isFull && !coverage.touches(seq)
+            isFull = !coverage.hasRoom(for: seq)
             isNew = !isFull && coverage.store(seq)
         }
         if isFull {
@@ -109,7 +130,9 @@ struct TrackableIntake {
             changes.coverage[number] = CoverageChange(before: self.trackable.streams.values[index].coverage)
         }
         self.changed.insert(id)
+        self.newRanges -= self.trackable.streams.values[index].coverage.rangeCount
         body(&self.trackable.streams.values[index].coverage)
+        self.newRanges += self.trackable.streams.values[index].coverage.rangeCount
         self.note(id)
     }
 

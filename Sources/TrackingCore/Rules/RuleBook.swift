@@ -35,7 +35,8 @@ public struct RuleBook: Sendable {
         }
     }
 
-    /// A fix that is older than this when it comes is late: it tells where something was, not where it is.
+    /// A fix that is older than this when it comes is late, and so is what was passed before it: it tells where something was, not
+    /// where it is.
     public static let maximumLateness: Duration = .seconds(120)
     /// A fix that is further ahead of the clock than this is not believed.
     public static let maximumHaste: Duration = .seconds(60)
@@ -116,11 +117,7 @@ public struct RuleBook: Sendable {
             }
         }
         self.rules = latter.values.sorted { $0.name < $1.name }
-        self.deadlines = MinHeap()
-        self.expected = []
-        for (id, states) in self.states {
-            for rule in self.rules { states[rule.name].map { self.expect(rule, $0, of: id) } }
-        }
+        self.expectAnew()
         self.begin(self.rules.filter { former[$0.name] != $0 }, now: now)
     }
 
@@ -170,6 +167,25 @@ public struct RuleBook: Sendable {
         }
     }
 
+    /// The clock was set: silence counts from now, so that nobody is silent by what the clock passed over, nor for longer.
+    public mutating func clockStepped(now: UnixTime) {
+        for id in self.states.keys {
+            for rule in self.rules {
+                guard case .silent = rule.condition else { continue }
+                self.states[id]?[rule.name]?.passedOver(rule.condition, from: now, to: now)
+            }
+        }
+        self.expectAnew()
+    }
+
+    private mutating func expectAnew() {
+        self.deadlines = MinHeap()
+        self.expected = []
+        for (id, states) in self.states {
+            for rule in self.rules { states[rule.name].map { self.expect(rule, $0, of: id) } }
+        }
+    }
+
     /// Something came of a trackable, however late: it is not silent.
     public mutating func heard(_ id: TrackableID, now: UnixTime) {
         self.known[id, default: Known()].isLocated = true
@@ -180,15 +196,24 @@ public struct RuleBook: Sendable {
     }
 
     /// A position was heard of. One that is newer than what was known, and late, tells nothing: it is what rules begin with that
-    /// knew nothing before.
-    public mutating func moved(_ id: TrackableID, _ fix: Location, now: UnixTime) -> [Finding] {
+    /// knew nothing before, and who is elsewhere does not stay.
+    ///
+    /// - Parameter skipped: What it passed before, in order, since the last update: no later than the position that tells of it.
+    public mutating func moved(
+        _ id: TrackableID, _ fix: Location, passing skipped: [Location] = [], now: UnixTime
+    ) -> [Finding] {
+        let isLate = fix.time < now.advanced(by: .zero - Self.maximumLateness)
+        return (skipped + [fix]).flatMap { self.moved(id, to: $0, isLate: isLate, now: now) }
+    }
+
+    private mutating func moved(_ id: TrackableID, to fix: Location, isLate: Bool, now: UnixTime) -> [Finding] {
         guard fix.source != .predicted, fix.time <= now.advanced(by: Self.maximumHaste) else { return [] }
         if let last = self.known[id]?.last, fix.time <= last.time { return [] }
         self.known[id, default: Known()].last = fix
         self.known[id]?.isLocated = true
-        guard fix.time >= now.advanced(by: .zero - Self.maximumLateness) else {
+        guard !isLate else {
             for rule in self.rules { self.begin(rule, of: id, now: now) }
-            return []
+            return self.examine(id, at: fix.time) { state, rule in state.movedLate(rule.condition, fix) }
         }
         return self.examine(id, at: fix.time) { state, rule in state.moved(rule.condition, fix, at: now) }
     }

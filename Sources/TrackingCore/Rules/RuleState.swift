@@ -71,6 +71,14 @@ public struct RuleState: Hashable, Sendable {
         }
     }
 
+    /// A fix that is newer than the last came late: nothing is to be told of it. Who was outside by then does not stay any more.
+    ///
+    /// - Returns: `false`.
+    mutating func movedLate(_ condition: Rule.Condition, _ fix: Location) -> Bool {
+        if case .dwell(let fence, _) = condition, self.isInside(fence, fix) == false { _ = self.seen(false, fix.time) }
+        return false
+    }
+
     /// Something came of a trackable, however late: it is not silent.
     mutating func heard(at now: UnixTime) { self = RuleState(holds: false, since: now, isTold: false) }
 

@@ -37,10 +37,12 @@ public struct SessionStateMachine: Sendable {
     private var noted: SessionID?
 
     /// Starts a session that is not connected.
+    ///
+    /// - Parameter lease: Beyond 1…86,400 s the nearest of these counts.
     public init(client: ClientID, session: SessionID, lease: Duration) {
         self.client = client
         self.session = session
-        self.lease = lease
+        self.lease = max(.seconds(1), min(.seconds(86_400), lease))
     }
 
     /// Whether there is a connection, announced or not.

@@ -27,6 +27,7 @@ extension SpoolStateMachine {
         let count = before - self.streams[place].stored.count
         self.dropped += count
         self.droppedUntold += count
+        if count > 0, self.loss == .none { self.loss = .untold }
         return self.progress(now: now)
     }
 
@@ -142,6 +143,7 @@ extension SpoolStateMachine {
     public mutating func closed(isOrderly: Bool = false, now: MonotonicTime) -> [Action] {
         guard self.isOpen else { return [] }
         self.isOpen = false
+        if self.loss == .told { self.loss = .none }
         self.ahead?.forget()
         guard case .inFlight(let isProbe) = self.phase else { return [] }
         self.phase = .idle
@@ -173,10 +175,13 @@ extension SpoolStateMachine {
 
     /// A recorder tells what is durably stored.
     ///
-    /// - Parameter given: The last number that was given out in the current stream: what bears it may have been told before it is
-    ///   written.
+    /// - Parameters:
+    ///   - given: The last number that was given out in the current stream: what bears it may have been told before it is
+    ///     written.
+    ///   - isRetained: Whether it said so some time ago: that does not show that it is there.
     public mutating func acknowledged(
-        by recorder: ClientID, _ acknowledgement: Acknowledgement, given: UInt64 = 0, now: MonotonicTime
+        by recorder: ClientID, _ acknowledgement: Acknowledgement, given: UInt64 = 0, isRetained: Bool = false,
+        now: MonotonicTime
     ) -> [Action] {
         guard self.configuration.recorders.contains(recorder) else { return [] }
         var actions: [Action] = []
@@ -185,8 +190,9 @@ extension SpoolStateMachine {
             if self.tellsOfReuse(seq, given: given, ofStreamAt: place) { actions += self.beginAnew(now: now) }
             // What a power cut took of a stream that has ended may have been sent before.
             guard seq <= self.streams[place].last || self.streams[place].isEnded else { continue }
-            let before = self.acknowledged[recorder]?[stream] ?? 0
+            let (before, safe) = (self.acknowledged[recorder]?[stream] ?? 0, self.safe(of: stream))
             self.acknowledged[recorder, default: [:]][stream] = seq
+            if self.safe(of: stream) > safe { self.heard(isWorking: true, at: place, now: now) }
             if seq < before {
                 // Believed: what is still there goes again, and what is not is declared gone.
                 self.streams[place].sendAgain(above: seq, now: now)
@@ -194,7 +200,22 @@ extension SpoolStateMachine {
             }
             actions += self.removeSafe(at: place)
         }
+        if !isRetained { self.heard(recorder, now: now) }
         return actions + self.progress(now: now)
+    }
+
+    /// A recorder is there: what it lacks may have been lost on its way to it.
+    private mutating func heard(_ recorder: ClientID, now: MonotonicTime) {
+        for place in self.streams.indices {
+            let stream = self.streams[place].id
+            // Another one may be the one that is missed.
+            guard self.acknowledged[recorder]?[stream] ?? 0 == self.safe(of: stream) else { continue }
+            self.heard(isWorking: false, at: place, now: now)
+        }
+    }
+
+    private mutating func heard(isWorking: Bool, at place: Int, now: MonotonicTime) {
+        self.streams[place].heard(isWorking: isWorking, now: now, wait: self.configuration.acknowledgementWait)
     }
 
     /// Whether a recorder has what the log never sent under that number: it was put back to an earlier state, as by a disk's
@@ -219,9 +240,18 @@ extension SpoolStateMachine {
 
     /// The deadline came.
     public mutating func timerFired(now: MonotonicTime) -> [Action] {
-        for index in self.streams.indices { self.streams[index].resend(now: now) }
+        if self.isOpen { self.sendUnacknowledgedAgain(now: now) }
         if case .waiting(let until) = self.phase, until <= now { self.phase = .idle }
         return self.progress(now: now)
+    }
+
+    private mutating func sendUnacknowledgedAgain(now: MonotonicTime) {
+        for place in self.streams.indices {
+            self.streams[place].resend(now: now)
+            guard let deadline = self.streams[place].resendDeadline, deadline <= now else { continue }
+            let wait = self.acknowledgementWait(afterProbes: self.streams[place].unheardProbes + 1)
+            self.streams[place].probe(self.limit.current, now: now, wait: wait)
+        }
     }
 
     /// Send a batch now, whatever waits; joins the one in flight.

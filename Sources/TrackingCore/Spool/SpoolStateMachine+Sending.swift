@@ -2,6 +2,8 @@
 extension SpoolStateMachine {
     /// Starts what can be started now.
     mutating func progress(now: MonotonicTime) -> [Action] {
+        // What was asked for is gone: what comes was not.
+        if self.isOneBatchUrgent, self.unsent == 0 { self.isOneBatchUrgent = false }
         var actions = self.tellDropped() + self.forgetDone()
         guard self.isOpen, self.phase == .idle else { return actions }
         if let refused = self.refused, self.holds(refused.name) {
@@ -157,24 +159,39 @@ extension SpoolStateMachine {
         let there = seqs.intersection(self.streams[place].stored)
         guard !there.isEmpty else { return [] }
         guard self.configuration.recorders.isEmpty else {
-            self.streams[place].taken(there, until: now.advanced(by: self.configuration.acknowledgementWait))
+            let wait = self.acknowledgementWait(afterProbes: self.streams[place].unheardProbes)
+            self.streams[place].taken(there, now: now, wait: wait)
             return self.removeSafe(at: place)
         }
-        self.streams[place].removed(there)
-        self.done += there.count
-        return [.remove(self.streams[place].id, there)]
+        return self.becameSafe(there, at: place)
+    }
+
+    /// How long what the broker took waits for the recorders: longer after each time that they did not answer, with jitter.
+    mutating func acknowledgementWait(afterProbes count: Int) -> Duration {
+        let first = self.configuration.acknowledgementWait
+        guard count > 0 else { return first }
+        let wait = min(first * (1 << min(count, 16)), Self.longestSilence)
+        return wait * Double.random(in: 0.5...1, using: &self.random)
     }
 
     /// Lets go what every recorder has.
     mutating func removeSafe(at place: Int) -> [Action] {
         guard !self.configuration.recorders.isEmpty else { return [] }
         let stream = self.streams[place].id
-        let through = self.configuration.recorders.map { self.acknowledged[$0]?[stream] ?? 0 }.min() ?? 0
-        let safe = self.streams[place].stored.through(through)
-        guard !safe.isEmpty else { return [] }
-        self.streams[place].removed(safe)
-        self.done += safe.count
-        return [.remove(stream, safe)]
+        let safe = self.streams[place].stored.through(self.safe(of: stream))
+        return safe.isEmpty ? [] : self.becameSafe(safe, at: place)
+    }
+
+    /// What every recorder has of a stream.
+    func safe(of stream: StreamID) -> UInt64 {
+        self.configuration.recorders.map { self.acknowledged[$0]?[stream] ?? 0 }.min() ?? 0
+    }
+
+    private mutating func becameSafe(_ seqs: SeqSet, at place: Int) -> [Action] {
+        self.streams[place].removed(seqs)
+        self.done += seqs.count
+        if self.loss == .told, self.queued == 0 { self.loss = .none }
+        return [.remove(self.streams[place].id, seqs)]
     }
 
     mutating func batchRefused(_ refusal: TrackingError, now: MonotonicTime) -> [Action] {
@@ -250,10 +267,9 @@ extension SpoolStateMachine {
 
     /// Once an outage: when the connection is back, or at once where it stands.
     private mutating func tellDropped() -> [Action] {
-        if self.isOpen, self.unsent == 0, self.droppedUntold == 0 { self.hasToldDropped = false }
-        guard self.isOpen, self.droppedUntold > 0, !self.hasToldDropped else { return [] }
+        guard self.isOpen, self.loss == .untold else { return [] }
         defer { self.droppedUntold = 0 }
-        self.hasToldDropped = true
+        self.loss = .told
         return [.tellDropped(self.droppedUntold)]
     }
 

@@ -5,15 +5,20 @@
 public struct SpoolStateMachine: Sendable {
     /// What the user chooses.
     public struct Configuration: Hashable, Sendable {
-        /// The most records in a batch, 1…10,000; when so many wait they go at once.
-        public var batchSize = 200
-        /// How long less than a batch waits for company; `nil` never sends by itself.
-        public var batchWindow: Duration? = .seconds(20)
+        /// The most records in a batch; when so many wait they go at once. Beyond 1…10,000 the nearest of these counts.
+        public var batchSize = 200 {
+            didSet { self.batchSize = max(1, min(10_000, self.batchSize)) }
+        }
+        /// How long less than a batch waits for company; less than none is none, and `nil` never sends by itself.
+        public var batchWindow: Duration? = .seconds(20) {
+            didSet { self.batchWindow = self.batchWindow.map { max(.zero, $0) } }
+        }
         /// The most bytes of records in a batch.
         public var batchBytes = 112_000
         /// Who must acknowledge a record before it may leave the device; empty: the broker's word is enough.
         public var recorders: Set<ClientID> = []
-        /// How long a record that the broker took waits for the recorders before it is sent again.
+        /// How long a record that the broker took waits for the recorders before it is sent again. While those who lack it say
+        /// nothing at all, the first batch alone is, after waits that double up to an hour.
         public var acknowledgementWait: Duration = .seconds(30)
         /// The longest wait before a refused batch is tried again.
         public var longestWait: Duration = .seconds(60)
@@ -76,6 +81,17 @@ public struct SpoolStateMachine: Sendable {
         }
     }
 
+    /// How far a loss of records has come to be told.
+    enum Loss: Hashable, Sendable {
+        /// None since the outage began. Can transition to: `untold`.
+        case none
+        /// To be told once there is a connection. Can transition to: `told`.
+        case untold
+        /// Told once. What telling it costs itself is told with the next. Can transition to: `none`, when the outage ends: the
+        /// connection is lost anew, or nothing is left.
+        case told
+    }
+
     /// A record that was refused for good, and is not set aside yet.
     struct Refused: Hashable, Sendable {
         var name: RecordName
@@ -84,6 +100,8 @@ public struct SpoolStateMachine: Sendable {
 
     /// A batch that ends the connection so often, running, is taken for refused (`protocol.md`, "A refusal may look like success").
     static let maximumDisconnections = 3
+    /// The longest wait before recorders that say nothing are sent a batch again.
+    static let longestSilence: Duration = .seconds(3600)
     /// The most ranges of lost records declared in one batch.
     static let maximumGoneRanges = 200
 
@@ -120,8 +138,8 @@ public struct SpoolStateMachine: Sendable {
     public internal(set) var isHeld = false
     /// Dropped and not told yet.
     var droppedUntold = 0
-    /// Whether this outage's loss was told.
-    var hasToldDropped = false
+    /// This outage's loss.
+    var loss = Loss.none
     /// Why the broker does not take batches; `nil` since it took one.
     public internal(set) var refusal: TrackingError?
     /// How many records were dropped to keep to the limits, since the start.
@@ -152,7 +170,7 @@ public struct SpoolStateMachine: Sendable {
 
     /// When something is to happen by itself; `nil` when never.
     public var nextDeadline: MonotonicTime? {
-        var deadlines = self.streams.compactMap(\.resendDeadline)
+        var deadlines = self.isOpen ? self.streams.compactMap(\.resendDeadline) : []
         switch self.phase {
         case .waiting(let until): if self.isOpen { deadlines.append(until) }
         case .idle:

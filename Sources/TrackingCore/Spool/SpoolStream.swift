@@ -23,7 +23,11 @@ struct SpoolStream: Hashable, Sendable {
     /// On disk, and not taken by the broker as far as is known: what the recording lane has to bring.
     private(set) var pending: SeqSet
     /// Taken by the broker and waiting for the recorders: sent again when the wait is over.
-    private var taken: [(seqs: SeqSet, until: MonotonicTime)] = []
+    private var taken: [(seqs: SeqSet, since: MonotonicTime, until: MonotonicTime)] = []
+    /// When a recorder that lacks some of it was heard last.
+    private var lastHeard: MonotonicTime?
+    /// How often it was asked, since then, whether one is there.
+    private(set) var unheardProbes = 0
     /// On its way on the live lane.
     private(set) var live = SeqSet()
     /// The highest number that was written or given up.
@@ -73,7 +77,7 @@ struct SpoolStream: Hashable, Sendable {
     /// Nothing below it is left on the device.
     var oldest: UInt64 { self.stored.first ?? self.last + 1 }
 
-    /// When the first of the records that the broker took is to be sent again.
+    /// When the first of the records that the broker took is to be sent again, or asked for.
     var resendDeadline: MonotonicTime? { self.taken.first?.until }
 
     /// Whether everything of it is safe and declared.
@@ -103,10 +107,11 @@ struct SpoolStream: Hashable, Sendable {
 
     mutating func liveEnded(_ seqs: SeqSet) { self.live.subtract(seqs) }
 
-    /// The broker took these; with recorders they wait until `until` for their acknowledgement.
-    mutating func taken(_ seqs: SeqSet, until: MonotonicTime) {
+    /// The broker took these; with recorders they wait for their acknowledgement, and not less than those before them.
+    mutating func taken(_ seqs: SeqSet, now: MonotonicTime, wait: Duration) {
         self.pending.subtract(seqs)
-        self.taken.append((seqs.intersection(self.stored), until))
+        let until = max(now.advanced(by: wait), self.taken.last?.until ?? now)
+        self.taken.append((seqs.intersection(self.stored), now, until))
         self.pendingMayHaveEnded()
     }
 
@@ -119,12 +124,36 @@ struct SpoolStream: Hashable, Sendable {
         self.pendingMayHaveEnded()
     }
 
-    /// What the broker took long enough ago without an acknowledgement is to be sent again.
+    /// A recorder that lacks some of this was heard.
+    ///
+    /// - Parameter isWorking: Whether something became safe by it: then more of what waits may be on its way to it.
+    mutating func heard(isWorking: Bool, now: MonotonicTime, wait: Duration) {
+        self.lastHeard = now
+        self.unheardProbes = 0
+        let end = now.advanced(by: wait)
+        for index in self.taken.indices {
+            self.taken[index].until = isWorking ? end : min(self.taken[index].until, end)
+        }
+    }
+
+    /// What the broker took long enough ago without an acknowledgement is to be sent again, where those who lack it were heard
+    /// since.
     mutating func resend(now: MonotonicTime) {
-        while let first = self.taken.first, first.until <= now {
+        while let first = self.taken.first, first.until <= now, self.lastHeard.map({ $0 >= first.since }) ?? false {
             self.taken.removeFirst()
             self.sendAgain(first.seqs, now: now)
         }
+    }
+
+    /// Those who lack what the broker took say nothing: the first `count` of it are to be sent again, which whoever is there
+    /// answers, and the rest waits on.
+    mutating func probe(_ count: Int, now: MonotonicTime, wait: Duration) {
+        self.unheardProbes += 1
+        var rest = self.taken.reduce(into: SeqSet()) { $0.formUnion($1.seqs) }
+        let first = rest.prefix(count)
+        rest.subtract(first)
+        self.taken = rest.isEmpty ? [] : [(rest, now, now.advanced(by: wait))]
+        self.sendAgain(first, now: now)
     }
 
     /// What is still there above `seq` is to be sent again.

@@ -3,7 +3,7 @@ extension TripStateMachine {
     /// each transaction that has a point or a version of it, behind the last of them.
     public func encoded(at moment: Moment) -> [UInt8]? {
         guard let journey = self.journey else { return nil }
-        let trip = Self.updated(journey, now: moment.now)
+        let trip = Self.updated(journey, at: moment)
         var writer = JSONWriter(capacity: 1536)
         writer.raw("{")
         writer.name("trip")
@@ -20,8 +20,8 @@ extension TripStateMachine {
 
     /// Goes on with the trip that was under way when the program ended.
     ///
-    /// The time between counts for its duration, as far as the device's clock tells it; where that has been set back, the
-    /// trip goes on with the duration it had.
+    /// The time between counts for its duration, as far as the device's clock tells it; where that has been set back, or was set
+    /// for the first time meanwhile, the trip goes on with the duration it had.
     ///
     /// - Throws: `invalidPayload` that names the member; the machine goes on as it was.
     public mutating func restore(_ bytes: [UInt8], at moment: Moment) throws(TrackingError) {
@@ -38,8 +38,9 @@ extension TripStateMachine {
         let counted = try state.optional("counted") { json throws(Refusal) in try json.feature(.location) }
         let wall = UnixTime(try state.required("wall") { json throws(Refusal) in try json.number(.time) })
         let hasNews = try state.optional("news") { json throws(Refusal) in try json.flag() } ?? false
+        let between = Self.isSet(wall) == Self.isSet(moment.wall) ? max(0, moment.wall.since(wall).inSeconds) : 0
         // No trip is longer than what can be a time.
-        trip.duration = min(trip.duration + max(0, moment.wall.since(wall).inSeconds), NumberRule.time.highest)
+        trip.duration = min(trip.duration + between, NumberRule.time.highest)
         let startedNow = moment.now.advanced(by: .zero - .seconds(trip.duration))
         self.journey = Journey(
             trip: trip, counted: counted, startedNow: startedNow, lastVersion: moment.now, lastFix: moment.now,

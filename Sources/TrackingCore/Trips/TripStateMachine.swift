@@ -92,7 +92,7 @@ public struct TripStateMachine: Hashable, Sendable {
     public var current: Trip? { self.journey?.trip }
 
     /// What the trip under way is like now: distance, duration and location are those of this moment.
-    public func status(at moment: Moment) -> Trip? { self.journey.map { Self.updated($0, now: moment.now) } }
+    public func status(at moment: Moment) -> Trip? { self.journey.map { Self.updated($0, at: moment) } }
 
     /// When something happens by itself; `nil` when nothing does.
     public var nextDeadline: MonotonicTime? {
@@ -175,7 +175,7 @@ public struct TripStateMachine: Hashable, Sendable {
 
     private mutating func end(_ by: Trip.Ending, at moment: Moment, next: RecordName) -> Change? {
         guard let journey = self.journey else { return nil }
-        var trip = Self.updated(journey, now: moment.now)
+        var trip = Self.updated(journey, at: moment)
         trip.state = .ended
         // A clock that was set back meanwhile does not end a trip before it began.
         trip.end = max(moment.wall, trip.start)
@@ -190,7 +190,7 @@ public struct TripStateMachine: Hashable, Sendable {
         guard var journey = self.journey, journey.hasNews,
             moment.now >= journey.lastVersion.advanced(by: Self.cadence)
         else { return nil }
-        journey.trip = Self.updated(journey, now: moment.now)
+        journey.trip = Self.updated(journey, at: moment)
         journey.trip.stream = next.stream
         journey.trip.seq = next.seq
         journey.lastVersion = moment.now
@@ -199,11 +199,17 @@ public struct TripStateMachine: Hashable, Sendable {
         return .progressed(journey.trip)
     }
 
-    static func updated(_ journey: Journey, now: MonotonicTime) -> Trip {
+    static func updated(_ journey: Journey, at moment: Moment) -> Trip {
         var trip = journey.trip
-        trip.duration = max(0, journey.startedNow.duration(to: now).inSeconds)
+        let duration = max(.zero, journey.startedNow.duration(to: moment.now))
+        trip.duration = duration.inSeconds
+        // It began while nobody knew the time, which is known now.
+        if !Self.isSet(trip.start), Self.isSet(moment.wall) { trip.start = moment.wall.advanced(by: .zero - duration) }
         return trip
     }
+
+    /// Whether this is the time of a clock that was set.
+    static func isSet(_ time: UnixTime) -> Bool { time >= ClockTrust.buildFloor }
 
     private static func counts(_ point: Location) -> Bool {
         point.source != .predicted && (point.accuracyHorizontal ?? 0) < Self.worstAccuracy

@@ -117,7 +117,7 @@ extension JSONScanner {
 
     /// Reads the id of a stream.
     mutating func stream() throws(Refusal) -> StreamID {
-        try self.text("a string of 1 to 64 bytes", StreamID.init)
+        try self.text("a string of 1 to 64 bytes without control characters", StreamID.init)
     }
 
     private mutating func motion() throws(Refusal) -> [Motion] {

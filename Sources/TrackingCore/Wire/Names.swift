@@ -133,15 +133,15 @@ public struct SessionID: Hashable, Sendable, Comparable, CustomStringConvertible
 
 /// Names one life of one publisher's log for one trackable; random.
 public struct StreamID: Hashable, Sendable, Comparable, CustomStringConvertible {
-    /// The id: 1 to 64 bytes.
+    /// The id: 1 to 64 bytes without control characters.
     public let rawValue: String
 
     /// The id.
     public var description: String { self.rawValue }
 
-    /// Reads an id; `nil` when it is empty or above 64 bytes.
+    /// Reads an id; `nil` when it is empty, above 64 bytes, or has a control character: not every database keeps those apart.
     public init?(_ rawValue: String) {
-        guard (1...64).contains(rawValue.utf8.count) else { return nil }
+        guard (1...64).contains(rawValue.utf8.count), !rawValue.hasControlCharacters else { return nil }
         self.rawValue = rawValue
     }
 

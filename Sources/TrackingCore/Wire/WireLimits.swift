@@ -9,6 +9,8 @@ public enum WireLimits {
 
     /// The latest time that is written or read, in the year 5138.
     public static let latestTime = UnixTime(NumberRule.time.highest)
+    /// Whether this time is written and read: in seconds, and a number.
+    public static func allows(_ time: UnixTime) -> Bool { NumberRule.time.allows(time.seconds) }
 
     /// ``maximumInteger`` as the type of counts.
     static let greatest = Int(maximumInteger)

@@ -22,6 +22,8 @@ package struct AccessGrant: Hashable, Sendable {
     package var reads: TrackableScope
     /// Whether it is an administrator's.
     package var isAdmin: Bool
+    /// What it may at the most.
+    package var limits: TokenLimits
     /// From when on it holds.
     package var begins: UnixTime
     /// When it ends; `nil` for never.
@@ -32,8 +34,8 @@ package struct AccessGrant: Hashable, Sendable {
     /// Makes a grant; its number is given when it is kept.
     package init(
         number: Int64 = 0, kind: Kind = .token, name: String, publishes: TrackableScope = .only([]),
-        reads: TrackableScope = .only([]), isAdmin: Bool = false, begins: UnixTime, ends: UnixTime? = nil,
-        revoked: UnixTime? = nil
+        reads: TrackableScope = .only([]), isAdmin: Bool = false, limits: TokenLimits = TokenLimits(),
+        begins: UnixTime, ends: UnixTime? = nil, revoked: UnixTime? = nil
     ) {
         self.number = number
         self.kind = kind
@@ -41,6 +43,7 @@ package struct AccessGrant: Hashable, Sendable {
         self.publishes = publishes
         self.reads = reads
         self.isAdmin = isAdmin
+        self.limits = limits
         self.begins = begins
         self.ends = ends
         self.revoked = revoked
@@ -62,6 +65,7 @@ package struct AccessGrant: Hashable, Sendable {
         guard self.state(at: now) == .valid, self.begins <= now else { return nil }
         var caller = Caller(
             name: self.name, publishes: self.publishes, reads: self.reads, isAdmin: self.isAdmin, grant: self.number)
+        caller.limits = self.limits
         if self.kind == .share, let ends = self.ends { caller.span = self.begins..<ends }
         return caller
     }

@@ -22,10 +22,10 @@ package struct AccessMiddleware: RouterMiddleware {
         next: @concurrent (Request, GatewayRequestContext) async throws -> Response
     ) async throws -> Response {
         var context = context
-        context.maxUploadSize = self.configuration.maximumBodyBytes
-        try self.checkSize(of: request)
         // Whoever asks for them: they count towards nobody's limit.
-        guard !PageRoutes.isForEverybody(request.uri.path) else { return try await next(request, context) }
+        guard !PageRoutes.isForEverybody(request.uri.path) else {
+            return try await next(request, try self.limited(context, request))
+        }
         switch Credential(request) {
         case .secret(let text): context.caller = try await self.authenticator.caller(presenting: text, request, context)
         case .session(let text):
@@ -33,20 +33,24 @@ package struct AccessMiddleware: RouterMiddleware {
             context.caller = try await self.authenticator.caller(ofSession: text)
         case nil: break
         }
-        return try await next(request, context)
+        return try await next(request, try self.limited(context, request))
     }
 
-    private func checkSize(of request: Request) throws(Problem) {
-        guard let length = request.headers[.contentLength].flatMap({ Int($0) }) else { return }
-        guard length <= self.configuration.maximumBodyBytes else {
-            throw Problem(
-                .contentTooLarge, "A body has at most \(self.configuration.maximumBodyBytes) bytes.",
-                headers: [.connection: "close"])
+    /// - Throws: `Problem` where the body is larger than this caller's may be.
+    private func limited(
+        _ context: GatewayRequestContext, _ request: Request
+    ) throws(Problem) -> GatewayRequestContext {
+        var context = context
+        context.maxUploadSize = context.caller?.limits.bodyBytes ?? self.configuration.maximumBodyBytes
+        guard let length = request.headers[.contentLength].flatMap({ Int($0) }), length > context.maxUploadSize else {
+            return context
         }
+        throw Problem(
+            .contentTooLarge, "A body has at most \(context.maxUploadSize) bytes.", headers: [.connection: "close"])
     }
 
-    /// A page of another origin must not act with the cookie of one who is signed in here.
-    private static func checkOrigin(of request: Request) throws(Problem) {
+    /// A page of another origin must not act with the cookie of one who is signed in here, nor give one.
+    static func checkOrigin(of request: Request) throws(Problem) {
         guard request.method != .get, request.method != .head, let site = request.headers[.secFetchSite],
             site != "same-origin", site != "none"
         else { return }

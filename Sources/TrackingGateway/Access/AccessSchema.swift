@@ -15,6 +15,8 @@ enum AccessSchema {
                 REFERENCES token (number) ON DELETE CASCADE, ends REAL NOT NULL) STRICT
                 """,
                 "CREATE INDEX session_token ON session (token)",
-            ])
+            ]),
+        GatewayDatabase.Migration(
+            "access-2", ["ALTER TABLE token ADD COLUMN rate REAL", "ALTER TABLE token ADD COLUMN body INTEGER"]),
     ]
 }

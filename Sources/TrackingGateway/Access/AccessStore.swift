@@ -100,12 +100,13 @@ package struct AccessStore: Sendable {
         try await self.database.write { db in
             try db.execute(
                 sql: """
-                    INSERT INTO token (lookup, hash, kind, name, publishes, reads, admin, begins, ends) \
-                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    INSERT INTO token (lookup, hash, kind, name, publishes, reads, admin, begins, ends, rate, body) \
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                     """,
                 arguments: [
                     hash.lookup, Data(hash.bytes), grant.kind.rawValue, grant.name, grant.publishes.json,
                     grant.reads.json, grant.isAdmin, grant.begins.seconds, grant.ends?.seconds,
+                    grant.limits.requestsPerSecond, grant.limits.bodyBytes,
                 ])
         }
         return secret
@@ -146,7 +147,7 @@ package struct AccessStore: Sendable {
     }
 
     private static let columns =
-        "t.number, t.kind, t.name, t.publishes, t.reads, t.admin, t.begins, t.ends, t.revoked"
+        "t.number, t.kind, t.name, t.publishes, t.reads, t.admin, t.begins, t.ends, t.revoked, t.rate, t.body"
 
     private static func grants(
         _ db: Database, _ condition: String, _ arguments: StatementArguments
@@ -210,7 +211,9 @@ extension AccessGrant {
         self.init(
             number: row["number"], kind: Kind(rawValue: row["kind"]) ?? .share, name: row["name"],
             publishes: TrackableScope(json: row["publishes"]), reads: TrackableScope(json: row["reads"]),
-            isAdmin: row["admin"], begins: UnixTime(row["begins"]), ends: (row["ends"] as Double?).map { UnixTime($0) },
+            isAdmin: row["admin"],
+            limits: TokenLimits(requestsPerSecond: row["rate"], bodyBytes: row["body"]),
+            begins: UnixTime(row["begins"]), ends: (row["ends"] as Double?).map { UnixTime($0) },
             revoked: (row["revoked"] as Double?).map { UnixTime($0) })
     }
 }

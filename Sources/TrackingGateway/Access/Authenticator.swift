@@ -58,7 +58,10 @@ package final class Authenticator: Sendable {
     }
 
     private func count(_ caller: Caller, now: MonotonicTime) throws(Problem) {
-        guard let grant = caller.grant, let wait = self.byGrant.withLock({ $0.take(grant, now: now) }) else { return }
+        let limit = caller.limits.requestsPerSecond.map(RateLimit.init(perSecond:))
+        guard let grant = caller.grant, let wait = self.byGrant.withLock({ $0.take(grant, limit, now: now) }) else {
+            return
+        }
         throw Problem.tooManyRequests(after: wait)
     }
 

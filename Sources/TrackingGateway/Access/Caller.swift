@@ -26,6 +26,8 @@ package struct Caller: Hashable, Sendable {
     package var reads: TrackableScope
     /// Whether they may change what concerns everyone: names, fences, rules, tokens.
     package var isAdmin: Bool
+    /// What they may at the most.
+    package var limits = TokenLimits()
     /// Nothing from before is shown to them, and nothing from after: a share link's span. `nil` is no limit.
     package var span: Range<UnixTime>?
     /// The number of what let them in, see ``AccessStore/stillHolds(_:now:)``.

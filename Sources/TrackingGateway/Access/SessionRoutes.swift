@@ -28,6 +28,7 @@ package struct SessionRoutes: Sendable {
 
     /// Takes `{"token": "…"}`, or a form with a field `token`; or a token that the request itself presents.
     private func signIn(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        try AccessMiddleware.checkOrigin(of: request)
         var caller = context.caller
         let body = try await request.body.collect(upTo: 4096)
         if body.readableBytes > 0 {

@@ -12,15 +12,22 @@ package struct RateLimit: Hashable, Sendable {
         self.burst = burst
         self.perSecond = perSecond
     }
+
+    /// So many times a second in the long run, > 0; ten seconds' worth of them at once.
+    package init(perSecond: Double) {
+        self.init(burst: max(1, 10 * perSecond), perSecond: perSecond)
+    }
 }
 
 /// A bucket of permits that fills up by itself.
 package struct TokenBucket: Hashable, Sendable {
+    private let limit: RateLimit
     private var level: Double
     private var updated: MonotonicTime
 
     /// Makes a full one.
     package init(_ limit: RateLimit, now: MonotonicTime) {
+        self.limit = limit
         self.level = limit.burst
         self.updated = now
     }
@@ -28,24 +35,24 @@ package struct TokenBucket: Hashable, Sendable {
     /// Takes a permit.
     ///
     /// - Returns: `nil` where there was one, or else how long it takes until there is one.
-    package mutating func take(_ limit: RateLimit, now: MonotonicTime) -> Duration? {
-        self.fill(limit, now: now)
-        guard self.level >= 1 else { return .seconds((1 - self.level) / limit.perSecond) }
+    package mutating func take(now: MonotonicTime) -> Duration? {
+        self.fill(now: now)
+        guard self.level >= 1 else { return .seconds((1 - self.level) / self.limit.perSecond) }
         self.level -= 1
         return nil
     }
 
     /// Whether it is full: then it need not be kept.
-    func isFull(_ limit: RateLimit, now: MonotonicTime) -> Bool {
+    func isFull(now: MonotonicTime) -> Bool {
         var copy = self
-        copy.fill(limit, now: now)
-        return copy.level >= limit.burst
+        copy.fill(now: now)
+        return copy.level >= self.limit.burst
     }
 
-    private mutating func fill(_ limit: RateLimit, now: MonotonicTime) {
+    private mutating func fill(now: MonotonicTime) {
         guard now > self.updated else { return }
         let passed = self.updated.duration(to: now).inSeconds
-        self.level = min(limit.burst, self.level + passed * limit.perSecond)
+        self.level = min(self.limit.burst, self.level + passed * self.limit.perSecond)
         self.updated = now
     }
 }
@@ -68,12 +75,13 @@ package struct RateLimiter<Key: Hashable & Sendable>: Sendable {
 
     /// Takes a permit of a key.
     ///
+    /// - Parameter limit: This key's own limit, always the same; `nil`: as for all.
     /// - Returns: `nil` where there was one, or else how long it takes until there is one.
-    package mutating func take(_ key: Key, now: MonotonicTime) -> Duration? {
+    package mutating func take(_ key: Key, _ limit: RateLimit? = nil, now: MonotonicTime) -> Duration? {
         if self.buckets[key] == nil, self.buckets.count >= self.capacity {
-            self.buckets = self.buckets.filter { !$0.value.isFull(self.limit, now: now) }
+            self.buckets = self.buckets.filter { !$0.value.isFull(now: now) }
             guard self.buckets.count < self.capacity else { return .seconds(1) }
         }
-        return self.buckets[key, default: TokenBucket(self.limit, now: now)].take(self.limit, now: now)
+        return self.buckets[key, default: TokenBucket(limit ?? self.limit, now: now)].take(now: now)
     }
 }

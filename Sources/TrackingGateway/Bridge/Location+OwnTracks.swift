@@ -1,11 +1,11 @@
 import TrackingCore
 
 extension Location {
-    /// The position as OwnTracks' `location`, marked as republished.
-    func ownTracksMessage(of id: TrackableID) -> JSONValue {
+    /// The position as OwnTracks' `location`, marked as republished by a bridge of this name.
+    func ownTracksMessage(of id: TrackableID, by bridge: String) -> JSONValue {
         let letters = String(id.rawValue.filter { $0.isASCII && ($0.isLetter || $0.isNumber) }.suffix(2))
         var members: [String: JSONValue] = [
-            "_type": .text("location"), "_via": .text(OwnTracksReader.mark),
+            "_type": .text("location"), "_via": .text(OwnTracksMessage.mark), "_by": .text(bridge),
             "lat": .number(self.coordinate.latitude), "lon": .number(self.coordinate.longitude),
             "tst": .number(self.time.seconds.rounded(.down)), "tid": .text(letters.isEmpty ? "--" : letters),
         ]

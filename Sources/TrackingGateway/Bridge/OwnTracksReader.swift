@@ -39,9 +39,6 @@ package struct OwnTracksReader: Sendable {
         package init(topics: OwnTracksTopics) { self.topics = topics }
     }
 
-    /// Stands as `_via` in what is republished.
-    static let mark = "godwit"
-
     private let configuration: Configuration
 
     /// Makes a reader.
@@ -89,7 +86,8 @@ package struct OwnTracksReader: Sendable {
         }
     }
 
-    private static func isMarked(_ payload: ArraySlice<UInt8>) -> Bool {
-        (try? JSONValue(json: payload))?["_via"]?.text == Self.mark
+    /// Whether a bridge republished it.
+    static func isMarked(_ payload: ArraySlice<UInt8>) -> Bool {
+        (try? JSONValue(json: payload))?["_via"]?.text == OwnTracksMessage.mark
     }
 }

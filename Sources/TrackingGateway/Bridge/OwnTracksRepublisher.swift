@@ -8,6 +8,8 @@ package struct OwnTracksRepublisher: Sendable {
     package struct Configuration: Sendable {
         /// Where the messages are, and under which user ours go out; no user: none do.
         package var reader: OwnTracksReader.Configuration
+        /// What this bridge calls itself in what goes out: what an earlier run of it left is cleared.
+        package var name: String
         /// Where our topics are.
         package var topicRoot = TopicRoot.standard
         /// How trackables are told to Home Assistant; `nil` where they are not.
@@ -16,7 +18,10 @@ package struct OwnTracksRepublisher: Sendable {
         package var maximumTrackables = 10_000
 
         /// Makes a configuration with the defaults above.
-        package init(reader: OwnTracksReader.Configuration) { self.reader = reader }
+        package init(reader: OwnTracksReader.Configuration, name: String) {
+            self.reader = reader
+            self.name = name
+        }
     }
 
     /// What is to be done.
@@ -134,10 +139,22 @@ package struct OwnTracksRepublisher: Sendable {
             if self.trackables[id] == Trackable() { self.trackables[id] = nil }
             return self.withdrawn(id)
         }
+        guard !message.payload.isEmpty else { return [] }
+        guard !OwnTracksReader.isMarked(message.payload) else {
+            // What went out under the user of an earlier run, and is kept there. What comes just now somebody else sends.
+            guard message.isRetained, self.isOwn(message.payload) else { return [] }
+            return [OutgoingMessage(topic: message.topic, payload: [], isRetained: true)]
+        }
         let id = try self.reader.trackable(of: place)
         try self.know(id)
         self.trackables[id]?.isTheirs = true
         return self.withdrawn(id)
+    }
+
+    /// Whether this bridge republished it, or one of before they said their name.
+    private func isOwn(_ payload: ArraySlice<UInt8>) -> Bool {
+        let name = (try? JSONValue(json: payload))?["_by"]?.text
+        return name == nil || name == self.configuration.name
     }
 
     /// What an earlier run made known is to be cleared with the trackable, too.
@@ -182,7 +199,8 @@ package struct OwnTracksRepublisher: Sendable {
             self.trackables[id]?.isOut = true
             messages.append(
                 OutgoingMessage(
-                    topic: topic, payload: update.location.ownTracksMessage(of: id).json, isRetained: true))
+                    topic: topic, payload: update.location.ownTracksMessage(of: id, by: self.configuration.name).json,
+                    isRetained: true))
         }
         return messages
     }

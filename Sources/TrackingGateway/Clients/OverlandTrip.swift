@@ -14,8 +14,8 @@ enum OverlandTrip {
         guard let object else { throw BadPiece("the trip is not a JSON object") }
         var trip = try Self.trip(object, isSwapped: isText)
         let began = TripStateMachine.Change.started(trip).happening.map {
-            // The first batches say no place: the app waits for a good fix.
-            RecordDraft($0, at: trip.start, location: trip.startLocation, identity: .happeningAndTime)
+            // The first batches say no place: the app waits for a good fix. And the mode may be changed under way.
+            RecordDraft($0, at: trip.start, location: trip.startLocation, identity: .kindAndTime(of: trip.id))
         }
         trip.lastLocation = OverlandFeature.place(object["current_location"], isSwapped: isText)
         trip.duration = max(0, (trip.lastLocation?.time ?? trip.start).since(trip.start) / .seconds(1))

@@ -21,6 +21,8 @@ package enum OwnTracksDecoder {
         for text in texts {
             for message in try JSONParts.elements(of: text, limit: limit) ?? [text] {
                 batch.add(message) { value throws(BadPiece) in try reader.records(value) }
+                // One message may have thousands of waypoints.
+                guard batch.records.count <= limit else { throw JSONParts.tooMany(limit) }
             }
         }
         return batch

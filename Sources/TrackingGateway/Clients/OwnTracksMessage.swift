@@ -4,6 +4,9 @@ import TrackingPublisher
 
 /// Reads one message of OwnTracks.
 struct OwnTracksMessage {
+    /// Stands as `_via` in what a bridge republished.
+    static let mark = "godwit"
+
     let receivedAt: UnixTime
     let secret: OwnTracksSecret?
     let countsFrom2001: Bool
@@ -12,6 +15,8 @@ struct OwnTracksMessage {
     func records(_ message: JSONValue) throws(BadPiece) -> [RecordDraft] {
         guard let members = message.object else { throw BadPiece("it is not a JSON object") }
         guard let type = members["_type"]?.text else { throw BadPiece("it has no _type") }
+        // A bridge republished it: it is recorded already.
+        guard members["_via"]?.text != Self.mark else { return [] }
         switch type {
         case "location": return [try self.location(members)]
         case "encrypted": return try self.records(try self.decrypted(members))

@@ -80,6 +80,21 @@ package struct Quarantine: Sendable {
         }
     }
 
+    /// The trackables of which pieces are kept.
+    func trackables() async throws(TrackingError) -> Set<TrackableID> {
+        try await self.database.read { db in
+            Set(try String.fetchAll(db, sql: "SELECT DISTINCT trackable FROM refused").map { try TrackableID($0) })
+        }
+    }
+
+    /// Removes the pieces of a trackable that came before a time, or all of them (`nil`), within a transaction: what was erased may
+    /// stand in them.
+    static func remove(_ id: TrackableID, before time: UnixTime? = nil, from db: Database) throws {
+        try db.execute(
+            sql: "DELETE FROM refused WHERE trackable = ? AND last < ?",
+            arguments: [id.rawValue, time?.seconds ?? .infinity])
+    }
+
     /// The newest pieces below a number, the newest first.
     ///
     /// - Throws: `storeFailed`, `storeUnusable`.

@@ -13,11 +13,11 @@ extension RecordDraft {
     }
 
     /// What tells an event apart from others.
-    enum Identity {
+    enum Identity: Hashable {
         /// All it says.
         case everything
-        /// What happened and when: where it was may be said later.
-        case happeningAndTime
+        /// What kind of thing happened, when, and to what of this name: whatever else there is to say may be said later, or otherwise.
+        case kindAndTime(of: String)
         /// What happened, which has an id in it: its time is that of its arrival.
         case happening
     }
@@ -29,9 +29,11 @@ extension RecordDraft {
         var event = TrackingEvent(
             id: "-", stream: Self.unnamed, seq: 1, time: identity == .happening ? UnixTime(0) : time,
             kind: happening.kind, detail: happening.detail, location: identity == .everything ? location : nil)
+        if case .kindAndTime(let name) = identity { event.detail = ["name": .text(name)] }
         let sum = ContentSum(of: "event", MessageCodec.encode(event))
         event.id = sum.uuid
         event.time = time
+        event.detail = happening.detail
         event.location = location
         self.init(.event(event), digest: sum.digest, isKnownByDigest: identity == .happening)
     }

@@ -13,6 +13,7 @@ public import TrackingPublisher
 public final class Intake: Service {
     private let running: @Sendable () async throws -> Void
     private let taking: @Sendable ([RecordDraft], TrackableID, Duration) async throws(TrackingError) -> [RecordName]
+    private let forgetting: @Sendable (TrackableID, Location?) -> Void
     private let connections: AsyncStream<Disconnection?>
     private let connection = Mutex(false)
     private let logger: Logger
@@ -44,6 +45,7 @@ public final class Intake: Service {
         self.taking = { (drafts, id, limit) async throws(TrackingError) in
             try await publisher.take(drafts, for: id, within: limit)
         }
+        self.forgetting = { publisher.forgetPosition(of: $0, through: $1) }
         self.maximumUnderWay = maximumUnderWay
         self.logger = logger
     }
@@ -82,6 +84,9 @@ public final class Intake: Service {
         defer { self.underWay.withLock { $0 -= drafts.count } }
         return try await self.taking(drafts, id, limit)
     }
+
+    /// Where a trackable was is not told again: see ``AssetPublisher/forgetPosition(of:through:)``.
+    func forgetPosition(of id: TrackableID, through told: Location?) { self.forgetting(id, told) }
 
     private func begin(_ count: Int) throws(TrackingError) {
         let isRoom = self.underWay.withLock { underWay in

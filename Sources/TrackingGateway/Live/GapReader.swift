@@ -10,10 +10,12 @@ import TrackingSubscriber
 struct GapReader {
     /// The most recorded points and events that a stream is told.
     static let maximumRecords = 10_000
+    /// So many points go out at once: few, so that who may not read any more has soon read enough.
+    private static let page = 250
     /// The most trackables that are looked up.
     static let maximumTrackables = 1_000
     /// Points may have become known so much later than others of a later time.
-    private static let disorder = Duration.seconds(60)
+    static let disorder = Duration.seconds(60)
 
     private let times: TimeSpan
     private let selection: LiveSelection
@@ -81,7 +83,7 @@ struct GapReader {
 
     /// The next page of a trackable's points, and with the last one its events.
     private mutating func read(_ id: TrackableID, _ history: any HistoryStore) async throws -> ByteBuffer {
-        let page = try await history.points(PointQuery(id, during: self.times), after: self.after, limit: 1000)
+        let page = try await history.points(PointQuery(id, during: self.times), after: self.after, limit: Self.page)
         var frame = self.frame(page.points.filter { !$0.hasClockFault }.map(\.location), of: id)
         self.left -= page.points.count
         self.after = page.next

@@ -46,6 +46,9 @@ enum LiveFrame {
         return buffer
     }
 
-    /// A comment that keeps the connection alive and tells how far the stream is, so that a quiet one resumes from here.
-    static func heartbeat(_ id: LiveEventID) -> ByteBuffer { ByteBuffer(string: ": still here\nid: \(id)\n\n") }
+    /// Keeps the connection alive, and tells what time it is and how far the stream is, so that a quiet one resumes from here. It
+    /// is an event, as pages do not see comments: where it stays away, the line is dead.
+    static func heartbeat(_ id: LiveEventID) -> ByteBuffer {
+        Self.stream("heartbeat", ["now": .number(id.time.seconds)], as: id)
+    }
 }

@@ -30,6 +30,7 @@ package final class LiveHub: Service {
     private let request: @Sendable (TrackableID, Resolution?) -> Void
     private let isSettled: @Sendable () -> Bool
     private let overfull: @Sendable () -> Void
+    private let cleared: @Sendable (TrackableID, Location?) -> Void
     private let history: KeptHistory
     private let logger: Logger
     private let clock = DeviceClock()
@@ -41,17 +42,20 @@ package final class LiveHub: Service {
     ///   - history: What was recorded; `nil` for none.
     ///   - isSettled: Whether the subscriber hears everything that happens.
     ///   - overfull: Told when trackables are left alone because too many are watched.
+    ///   - cleared: Told whose position is not to be known any more, and the last one that was heard.
     ///   - request: Has the subscriber ask for a resolution, or for none any more.
     package init(
         events: AsyncStream<SubscriberEvent>, history: (any HistoryStore)? = nil,
         logger: Logger = Logger(label: "godwit.live"),
         isSettled: @escaping @Sendable () -> Bool = { true }, overfull: @escaping @Sendable () -> Void = {},
+        cleared: @escaping @Sendable (TrackableID, Location?) -> Void = { _, _ in },
         request: @escaping @Sendable (TrackableID, Resolution?) -> Void
     ) {
         self.shared = Mutex(Shared(state: LiveHubState(epoch: .random(in: .min ... .max))))
         self.events = events
         self.isSettled = isSettled
         self.overfull = overfull
+        self.cleared = cleared
         self.request = request
         self.history = KeptHistory(history, logger: logger)
         self.logger = logger
@@ -60,10 +64,12 @@ package final class LiveHub: Service {
     /// Makes the hub of a subscriber, which is run elsewhere.
     package convenience init<Transport: MessageTransport>(
         _ subscriber: AssetSubscriber<Transport>, history: (any HistoryStore)? = nil,
-        overfull: @escaping @Sendable () -> Void = {}
+        overfull: @escaping @Sendable () -> Void = {},
+        cleared: @escaping @Sendable (TrackableID, Location?) -> Void = { _, _ in }
     ) {
         self.init(
-            events: subscriber.events, history: history, isSettled: { subscriber.isSettled }, overfull: overfull
+            events: subscriber.everyEvent, history: history, isSettled: { subscriber.isSettled }, overfull: overfull,
+            cleared: cleared
         ) { subscriber.request($1, for: $0) }
     }
 
@@ -209,16 +215,18 @@ package final class LiveHub: Service {
 
     /// Told under the lock, so that a stream hears everything after its opening, in order, and no heartbeat overtakes it.
     private func happened(_ event: SubscriberEvent) {
-        let wall = self.clock.moment.wall
         if case .badMessage(_, let error) = event, error.code == .overloaded { self.overfull() }
-        self.shared.withLock { shared in
-            guard let update = shared.state.happened(event, at: wall) else { return }
-            for stream in shared.open.values {
-                for told in shared.state.told(update, to: stream.selection) { stream.tell(told) }
-            }
-            for stream in shared.named[update.trackable, default: [:]].values where stream.selection.wants(update) {
-                stream.tell(update)
-            }
+        self.shared.withLock { self.tell(event, to: &$0) }
+    }
+
+    private func tell(_ event: SubscriberEvent, to shared: inout Shared) {
+        if case .locationCleared(let id) = event { self.cleared(id, shared.state.known(id)?.position) }
+        guard let update = shared.state.happened(event, at: self.clock.moment.wall) else { return }
+        for stream in shared.open.values {
+            for told in shared.state.told(update, to: stream.selection) { stream.tell(told) }
+        }
+        for stream in shared.named[update.trackable, default: [:]].values where stream.selection.wants(update) {
+            stream.tell(update)
         }
     }
 
@@ -227,12 +235,15 @@ package final class LiveHub: Service {
     private func forget(allBut kept: Set<TrackableID>) async {
         let missing = self.shared.withLock { $0.state.positions }.filter { !kept.contains($0.key) }
         for id in await self.history.gone(of: Array(missing.keys)) {
-            guard self.shared.withLock({ $0.state.known(id)?.position == missing[id] }) else { continue }
-            self.happened(.locationCleared(id))
+            // In one breath: what comes between would be taken for what is missing.
+            self.shared.withLock { shared in
+                guard shared.state.known(id)?.position == missing[id] else { return }
+                self.tell(.locationCleared(id), to: &shared)
+            }
         }
     }
 
-    /// Once a second: whose time is over; and now and then a heartbeat.
+    /// Once a second: whose time is over, and who does not take its end; and now and then a heartbeat.
     private func tick() async {
         var nextBeat = self.clock.moment.now.advanced(by: Self.heartbeat)
         while (try? await Task.sleep(for: .seconds(1))) != nil {
@@ -244,6 +255,7 @@ package final class LiveHub: Service {
                 for stream in shared.streams.values {
                     if let span = stream.selection.span, moment.wall >= span.upperBound { stream.end(.expired) }
                     if isBeat { stream.beat(id) }
+                    stream.tick()
                 }
             }
         }

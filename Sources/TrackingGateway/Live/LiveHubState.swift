@@ -53,7 +53,9 @@ package struct LiveHubState: Sendable {
     package func known(_ id: TrackableID) -> LiveState.Known? {
         guard let latest = self.latest[id] else { return nil }
         var members: [String: [UInt8]] = [:]
-        for (kind, update) in latest where kind != .position { members[kind.rawValue] = update.payload }
+        for (kind, update) in latest where kind != .position && !update.isCleared {
+            members[kind.rawValue] = update.payload
+        }
         return LiveState.Known(position: latest[.position]?.location, members: members)
     }
 
@@ -82,9 +84,12 @@ package struct LiveHubState: Sendable {
             if trip == nil { self.ring.remove { $0.trackable == id && $0.kind == .trip } }
             return self.told(.trip, of: id, trip.map(MessageCodec.encode), at: wall)
         case .event(let id, let event):
-            return self.told(.event, of: id, MessageCodec.encode(event), at: wall)
+            let late = event.isLate(at: wall) ? LiveFrame.late : ""
+            return self.told(.event, of: id, MessageCodec.encode(event), extra: late, at: wall)
         case .connection(let lost):
             self.isConnected = lost == nil
+            // What happened meanwhile was told nobody, and what was erased meanwhile is to be told nobody: the history knows.
+            if self.isConnected { self.ring.forget(through: self.number) }
             return nil
         case .positionsKept, .raw, .refused, .publishRefused, .unheard, .badMessage:
             return nil
@@ -160,13 +165,13 @@ package struct LiveHubState: Sendable {
     }
 
     private mutating func told(
-        _ kind: LiveUpdate.Kind, of id: TrackableID, _ payload: [UInt8]?, at wall: UnixTime
+        _ kind: LiveUpdate.Kind, of id: TrackableID, _ payload: [UInt8]?, extra: String = "", at wall: UnixTime
     ) -> LiveUpdate {
         let event = self.next(at: wall)
         return self.keep(
             LiveUpdate(
                 id: event, trackable: id, kind: kind, place: self.places[id], placeBefore: self.places[id],
-                location: nil, isLate: false, frame: LiveFrame.event(kind, of: id, payload, as: event)))
+                location: nil, isLate: false, frame: LiveFrame.event(kind, of: id, payload, extra: extra, as: event)))
     }
 
     /// The time never goes back, whatever the clock does.

@@ -63,9 +63,15 @@ package struct LiveSelection: Hashable, Sendable {
         return true
     }
 
-    /// An update as it goes out: within a span no more than is ``shown(_:)``, without what was skipped, which may be from before.
+    /// An update as it goes out: within a span no more than is ``shown(_:)``, without what was skipped, which may be from before,
+    /// and of the resolution what tells when the next position is due.
     func frame(of update: LiveUpdate) -> ByteBuffer {
-        guard self.span != nil, let location = update.location else { return update.frame }
+        guard self.span != nil else { return update.frame }
+        if update.kind == .resolution {
+            let shared = (try? JSONValue(json: update.payload))?.sharedResolution.json
+            return LiveFrame.event(.resolution, of: update.trackable, shared, as: update.hasID ? update.id : nil)
+        }
+        guard let location = update.location else { return update.frame }
         let kind = (try? LocationCodec.decode(update.payload))?.kind ?? .actual
         let bare = ReceivedUpdate(
             update: LocationUpdate(location: self.shown(location), kind: kind), skipped: [], isLate: update.isLate,

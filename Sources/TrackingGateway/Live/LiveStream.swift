@@ -31,6 +31,8 @@ package final class LiveStream: Sendable {
         var queue = LiveQueue()
         var heartbeat: LiveEventID?
         var ending: Ending?
+        /// How many seconds passed since it ended.
+        var secondsOver = 0
         var waiter: CheckedContinuation<Void, Never>?
 
         /// What is to be written next; `nil` where nothing is.
@@ -62,6 +64,8 @@ package final class LiveStream: Sendable {
     package let gap: UnixTime?
     /// Whether its reader knows things of another life of the gateway, which are to be forgotten.
     package let isAnew: Bool
+    /// Whether what its reader was told before still counts: what comes is what was missed, not all that there is.
+    package let isResumed: Bool
     private let state: Mutex<State>
     private let cut: @Sendable () -> Void
 
@@ -73,11 +77,16 @@ package final class LiveStream: Sendable {
         cut: @escaping @Sendable () -> Void
     ) {
         switch opening {
-        case .snapshot(let updates), .resumed(let updates):
-            (self.gap, self.isAnew) = (nil, false)
+        case .snapshot(let updates):
+            (self.gap, self.isAnew, self.isResumed) = (nil, false, false)
             self.state = Mutex(State(opening: updates))
-        case .gap(let since, let isAnew, let updates):
-            (self.gap, self.isAnew) = (since, isAnew)
+        case .resumed(let updates):
+            (self.gap, self.isAnew, self.isResumed) = (nil, false, true)
+            self.state = Mutex(State(opening: updates))
+        case .gap(let since, let isOfAnother, let updates):
+            // By a clock that was set back since, nobody knows what was missed.
+            let isAnew = isOfAnother || since > opened.advanced(by: GapReader.disorder)
+            (self.gap, self.isAnew, self.isResumed) = (since, isAnew, !isAnew)
             self.state = Mutex(State(opening: updates))
         }
         self.opened = opened
@@ -108,6 +117,23 @@ package final class LiveStream: Sendable {
         self.state.withLock { $0.ending = $0.ending ?? ending }
         self.wake()
         if ending == .tooSlow { self.cut() }
+    }
+
+    /// Whether nothing more is to be written but its end.
+    var isOver: Bool { self.state.withLock { $0.ending != nil } }
+
+    /// How many seconds a reader has to take the end.
+    static let grace = 5
+
+    /// A second passed. A reader that has not taken the end after ``grace`` has things before it that it may not read any more:
+    /// its connection is closed.
+    func tick() {
+        let isOverdue = self.state.withLock { state in
+            guard state.ending != nil else { return false }
+            state.secondsOver += 1
+            return state.secondsOver > Self.grace
+        }
+        if isOverdue { self.cut() }
     }
 
     /// What is to be written next; waits for it. For one task.

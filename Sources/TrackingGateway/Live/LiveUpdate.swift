@@ -28,10 +28,13 @@ package struct LiveUpdate: Sendable, Hashable {
     /// The whole event, as it goes out.
     package let frame: ByteBuffer
 
+    /// Whether it is told with its id.
+    var hasID: Bool { self.frame.readableBytesView.starts(with: Array("id: ".utf8)) }
+
     /// The same, to be told without its id.
     var withoutID: LiveUpdate {
         let bytes = self.frame.readableBytesView
-        guard bytes.starts(with: Array("id: ".utf8)), let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else {
+        guard self.hasID, let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else {
             return self
         }
         return LiveUpdate(
@@ -47,6 +50,9 @@ package struct LiveUpdate: Sendable, Hashable {
         guard let start = bytes[..<end].lastIndex(of: UInt8(ascii: "\n")) else { return [] }
         return Array(bytes[start..<end].dropFirst("\ndata: ".utf8.count))
     }
+
+    /// Whether it tells that what was told before is not known any more.
+    var isCleared: Bool { self.payload == JSONValue.object(["trackable": .text(self.trackable.rawValue)]).json }
 }
 
 /// The id of an event of a live stream: unique over restarts of the gateway, and it tells since when to look in the history.

@@ -35,11 +35,12 @@ struct LiveWriter {
         }
     }
 
-    /// The stream's name, by which it asks for resolutions, and the gateway's time.
+    /// The stream's name, by which it asks for resolutions, who reads it, and the gateway's time.
     @inline(never) private func hello() -> ByteBuffer {
         var members: [String: JSONValue] = [
             "stream": .text(self.stream.id.description), "heartbeat": .number(LiveHub.heartbeat.inSeconds),
-            "now": .number(self.stream.opened.seconds),
+            "now": .number(self.stream.opened.seconds), "resumed": .flag(self.stream.isResumed),
+            "reader": .text(self.stream.caller.tag),
         ]
         if let ends = self.stream.selection.span?.upperBound { members["ends"] = .number(ends.seconds) }
         var buffer = ByteBuffer(string: "retry: 2000\n\n")
@@ -53,12 +54,14 @@ struct LiveWriter {
         var reader = GapReader(since: since, selection: self.stream.selection, history: self.history) {
             await hub.settled()
         }
-        while let frame = await reader.next() { try await writer.write(frame) }
+        while !self.stream.isOver, let frame = await reader.next(), !self.stream.isOver {
+            try await writer.write(frame)
+        }
     }
 
     @concurrent private func write(_ updates: [LiveUpdate], to writer: inout any ResponseBodyWriter) async throws {
         var rest = updates[...]
-        while !rest.isEmpty { try await writer.write(self.together(&rest)) }
+        while !rest.isEmpty, !self.stream.isOver { try await writer.write(self.together(&rest)) }
     }
 
     /// Frames together where there are many, and a single one as it is, which all streams share.

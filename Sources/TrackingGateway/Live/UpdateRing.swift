@@ -35,6 +35,11 @@ struct UpdateRing: Sendable {
         }
     }
 
+    /// Lets everything go up to this number, which is that of the last one.
+    mutating func forget(through number: UInt64) {
+        (self.updates, self.head, self.bytes, self.forgotten) = ([], 0, 0, number)
+    }
+
     /// Takes out what nobody is to be told any more. Streams resume over it: it is no gap.
     mutating func remove(where isGone: (LiveUpdate) -> Bool) {
         self.updates.removeFirst(self.head)

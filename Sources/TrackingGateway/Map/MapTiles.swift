@@ -20,7 +20,7 @@ package enum MapTiles: Sendable {
     /// What the page is told.
     var description: JSONValue {
         switch self {
-        case .server(let url): .object(["url": .text(url.template)])
+        case .server(let url): url.description
         case .file(let file):
             .object([
                 "url": .text("/tiles/{z}/{x}/{y}"), "minZoom": .number(Double(file.zooms.lowerBound)),
@@ -35,40 +35,60 @@ package enum MapTiles: Sendable {
 
 /// The address of a server's tiles.
 public struct TileURL: Hashable, Sendable {
-    /// With `{z}`, `{x}` and `{y}`, and `{s}` where the server has several names.
+    /// With `{z}`, `{x}` and `{y}`, `{r}` where it has pictures for dense screens, and `{s}.` in front where the server has several
+    /// names.
     public let template: String
     /// The origins that pictures come from, as a content security policy has them.
     let origin: String
+    /// Whom to name on the map, as HTML; `nil` where that is not known.
+    let attribution: String?
 
     /// Reads an address.
     ///
     /// - Throws: `invalidConfiguration` that says what is wrong.
     public init(_ template: String) throws(TrackingError) {
-        let parts = template.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
-        let host = parts.count == 4 ? parts[2] : ""
-        guard template.utf8.count <= 1000, ["http:", "https:"].contains(parts[0]), parts.count == 4, parts[1].isEmpty,
-            !host.isEmpty, host.utf8.allSatisfy(Self.isHostByte),
-            ["{z}", "{x}", "{y}"].allSatisfy({ parts[3].contains($0) })
-        else {
+        guard template.utf8.count <= 1000, let address = template.wholeMatch(of: Self.address) else {
             throw TrackingError(
                 .invalidConfiguration,
                 "the address of tiles is like https://tiles.example.org/{z}/{x}/{y}.png, not '\(template.prefix(200))'")
         }
+        let path = String(address.path)
+        let rest = Self.blanks.reduce(path) { $0.replacing($1, with: "") }
+        guard Self.places.allSatisfy({ path.contains($0) }), !rest.contains("{"), !rest.contains("}") else {
+            throw TrackingError(
+                .invalidConfiguration,
+                "the path of the address of tiles has {z}, {x} and {y}, may have {r}, and nothing else in braces; '{s}.' may be "
+                    + "in front of the server's name: not '\(template.prefix(200))'")
+        }
         self.template = template
         // `{s}.` stands for one of several names.
-        let name = host.hasPrefix("{s}.") ? "*.\(host.dropFirst(4))" : String(host)
-        self.origin = "\(parts[0])//\(name)"
+        self.origin = "\(address.scheme)//\(address.several == nil ? "" : "*.")\(address.host)\(address.port ?? "")"
+        let isOpenStreetMap = ".\(address.host.lowercased())".hasSuffix(".openstreetmap.org")
+        self.attribution = isOpenStreetMap ? Self.openStreetMap : nil
     }
 
-    /// What a host may consist of here, so that nothing else gets into the policy.
-    private static func isHostByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "-.:[]{}".utf8.contains(byte)
-        }
+    /// What the page is told.
+    var description: JSONValue {
+        var members: [String: JSONValue] = ["url": .text(self.template)]
+        members["attribution"] = self.attribution.map { .text($0) }
+        return .object(members)
     }
+
+    /// A host as a content security policy can name it, so that nothing else gets into one, and what stands around it.
+    private static var address:
+        Regex<(Substring, scheme: Substring, several: Substring?, host: Substring, port: Substring?, path: Substring)>
+    {
+        #/(?<scheme>https?:)\/\/(?<several>\{s\}\.)?(?<host>[A-Za-z0-9\-]+(?:\.[A-Za-z0-9\-]+)*)(?<port>:[0-9]{1,5})?\/(?<path>.*)/#
+    }
+
+    /// What a path must have.
+    private static let places = ["{z}", "{x}", "{y}"]
+    /// What the page fills in.
+    private static let blanks = Self.places + ["{r}"]
+
+    /// What everyone who shows these maps is asked to say.
+    private static let openStreetMap =
+        #"© <a href="https://www.openstreetmap.org/copyright">OpenStreetMap</a> contributors"#
 }
 
 /// Which tile: `x` from west, `y` from north.

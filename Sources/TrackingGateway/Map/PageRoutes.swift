@@ -44,9 +44,12 @@ package struct PageRoutes: Sendable {
 
     private static let scripts: [String: [UInt8]] = [
         "animator.js": PackageResources.animator_js, "app.js": PackageResources.app_js,
-        "fleet.js": PackageResources.fleet_js, "history.js": PackageResources.history_js,
+        "camera.js": PackageResources.camera_js, "clusters.js": PackageResources.clusters_js,
+        "door.js": PackageResources.door_js, "fleet.js": PackageResources.fleet_js,
+        "history.js": PackageResources.history_js,
         "layers.js": PackageResources.layers_js, "list.js": PackageResources.list_js,
-        "live.js": PackageResources.live_js, "panel.js": PackageResources.panel_js,
+        "live.js": PackageResources.live_js, "names.js": PackageResources.names_js,
+        "panel.js": PackageResources.panel_js,
         "session.js": PackageResources.session_js, "text.js": PackageResources.text_js,
     ]
 
@@ -57,10 +60,12 @@ package struct PageRoutes: Sendable {
     }
 
     private func file(_ bytes: [UInt8], _ type: String) -> Response {
-        Response(
-            status: .ok,
-            headers: [.contentType: type, .cacheControl: "no-cache", .contentSecurityPolicy: self.policy],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+        var headers: HTTPFields = [
+            .contentType: type, .cacheControl: "no-cache", .contentSecurityPolicy: self.policy,
+        ]
+        // Servers of tiles ask for it, OpenStreetMap's for one: which gateway, never which page, which may be a share link.
+        if self.tiles?.origin != nil { headers[.referrerPolicy] = "strict-origin" }
+        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
     /// Everything from here; pictures also from the server of tiles that the operator named.

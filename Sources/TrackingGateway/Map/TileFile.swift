@@ -20,10 +20,10 @@ package struct TileFile: Sendable {
             var configuration = Configuration()
             configuration.readonly = true
             let database = try DatabasePool(path: path, configuration: configuration)
-            let facts = try database.read { database in
-                try Row.fetchAll(database, sql: "SELECT name, value FROM metadata").reduce(into: [String: String]()) {
-                    $0[$1["name"] ?? ""] = $1["value"]
-                }
+            let (facts, zooms) = try database.read { database in
+                let facts = try Row.fetchAll(database, sql: "SELECT name, value FROM metadata")
+                    .reduce(into: [String: String]()) { $0[$1["name"] ?? ""] = $1["value"] }
+                return (facts, try Self.zooms(facts, database))
             }
             let format = facts["format"] ?? "png"
             guard let type = Self.mediaTypes[format] else {
@@ -32,8 +32,7 @@ package struct TileFile: Sendable {
             }
             self.database = database
             self.mediaType = type
-            let first = facts["minzoom"].flatMap { Int($0) } ?? 0
-            self.zooms = first...max(first, facts["maxzoom"].flatMap { Int($0) } ?? 19)
+            self.zooms = zooms
             // It goes into the page as HTML: no more than its text.
             self.attribution = (facts["attribution"] ?? "").replacing(#/<[^>]*>/#, with: "").replacing("<", with: "")
         } catch let error as TrackingError {
@@ -41,6 +40,16 @@ package struct TileFile: Sendable {
         } catch {
             throw TrackingError(.inputUnreadable, "\(path) cannot be read as MBTiles: \(error)")
         }
+    }
+
+    /// The zoom levels as the file says them; where it does not, as its tiles have them.
+    private static func zooms(_ facts: [String: String], _ database: Database) throws -> ClosedRange<Int> {
+        func zoom(_ name: String, _ outermost: String) throws -> Int {
+            if let told = facts[name].flatMap({ Int($0) }) { return told }
+            return try Int.fetchOne(database, sql: "SELECT \(outermost)(zoom_level) FROM tiles") ?? 0
+        }
+        let first = try zoom("minzoom", "min")
+        return first...max(first, try zoom("maxzoom", "max"))
     }
 
     private static let mediaTypes = [

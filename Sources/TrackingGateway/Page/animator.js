@@ -101,6 +101,12 @@ export class Animator {
     return first.travelled + progress * (last.travelled - first.travelled);
   }
 
+  /** Metres that the marker has yet to go. */
+  remaining(now) {
+    const progress = this.progress(now);
+    return progress < 1 ? this.way[this.way.length - 1].travelled - this.travelled(progress) : 0;
+  }
+
   index(travelled) {
     for (let i = 1; i < this.way.length; i += 1) if (this.way[i].travelled > travelled) return i;
     return this.way.length - 1;

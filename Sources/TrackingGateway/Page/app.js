@@ -1,29 +1,31 @@
 // The page: what is heard goes to the map, the list and the panel; what is looked at is asked for.
 
+import { Camera } from "./camera.js";
+import { Clusters } from "./clusters.js";
+import { askToSignIn, isOpen as isDoorOpen, keepDoor } from "./door.js";
 import { Fleet } from "./fleet.js";
 import { History } from "./history.js";
-import { Canvas, Grid, beside, drawAccuracy, drawLine, drawMarker, nearTo, palette } from "./layers.js";
-import { List } from "./list.js";
+import { Canvas, Grid, addTiles, drawAccuracy, drawLine, drawMarker, palette } from "./layers.js";
+import { List, set } from "./list.js";
 import { Live, worth } from "./live.js";
+import { Names } from "./names.js";
 import { showPanel } from "./panel.js";
-import { json, reason, shareToken, signIn, signOut, whoami } from "./session.js";
+import { json, shareToken, signOut, whoami } from "./session.js";
 
 const L = window.L;
 const element = (id) => document.getElementById(id);
 /** Resolutions are asked of so many of those in view, those nearest to its middle. */
 const MAXIMUM_ASKED = 100;
-/** From so many on, those close together are drawn as one, unless zoomed in. */
-const MANY = 1500;
-const CLOSE_ZOOM = 15;
 
 const fleet = new Fleet();
-let map; let live; let list; let history; let clusters;
+const names = new Names(fleet);
+let map; let camera; let clusters; let live; let list; let history;
 let chosen; let isFollowing = false; let hasFitted = false;
-/** The gateway's clock less this one's, in seconds. */
-let skew = 0;
 let colours;
 
-const now = () => Date.now() / 1000 + skew;
+/** The time that the gateway told last, in seconds, and when; the browser's clock may be wrong, and be set. */
+let told = { time: Date.now() / 1000, at: performance.now() };
+const now = () => told.time + (performance.now() - told.at) / 1000;
 
 // MARK: The map
 
@@ -34,60 +36,53 @@ async function makeMap() {
   L.control.zoom({ position: "bottomright" }).addTo(map);
   L.control.scale({ imperial: false }).addTo(map);
   map.attributionControl.setPrefix(false);
-  if (tiles) {
-    L.tileLayer(tiles.url, { attribution: tiles.attribution ?? "", maxNativeZoom: tiles.maxZoom ?? 19,
-      minNativeZoom: tiles.minZoom ?? 0, maxZoom: 20, className: "tiles" }).addTo(map);
-  }
-  const grid = tiles ? undefined : new Grid().addTo(map);
+  camera = new Camera(map, element("panel"));
+  clusters = new Clusters(map, camera, choose);
+  const grid = addTiles(tiles, map) ? undefined : new Grid().addTo(map);
   new Canvas(paint).addTo(map);
-  if (L.markerClusterGroup) {
-    clusters = L.markerClusterGroup({ chunkedLoading: true, animate: false, showCoverageOnHover: false, disableClusteringAtZoom: CLOSE_ZOOM,
-      iconCreateFunction: (cluster) => {
-        const count = cluster.getChildCount();
-        const size = 30 + Math.min(26, Math.log2(count) * 3);
-        return L.divIcon({ className: "cluster", html: String(count), iconSize: [size, size] });
-      } });
-  }
   map.on("click", (event) => choose(nearest(event.containerPoint)?.id));
   map.on("dragstart", () => follow(false));
   map.on("moveend zoomend resize", askSoon);
+  map.on("zoomend", () => clusters.zoomed(fleet, colours));
   colours = palette();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { colours = palette(); grid?.draw(); });
 }
 
-const areClustered = () => clusters !== undefined && fleet.byId.size > MANY && map.getZoom() < CLOSE_ZOOM;
-
 function paint(context, view) {
   const moment = performance.now();
-  const isClustered = areClustered();
-  const hasLabels = view.zoom >= 13 || fleet.byId.size <= 30;
+  const isClustered = clusters.isShown;
+  let count = 0;
   if (history?.points.length > 0) history.draw(context, view, colours);
   const places = [];
   for (const trackable of fleet.byId.values()) {
     const frame = trackable.animator.frame(moment);
     if (!frame) continue;
+    count += 1;
     const isChosen = trackable.id === chosen;
-    if (isChosen && isFollowing) keepInMiddle(frame);
+    if (isChosen && isFollowing) camera.keep(frame);
     if (isClustered && !isChosen) continue;
     const [x, y] = [view.near(frame.lng), view.y(frame.lat)];
     if (x < -60 || y < -60 || x > view.width + 60 || y > view.height + 60) continue;
     places.push({ trackable, frame, x, y, isChosen });
   }
+  const hasLabels = view.zoom >= 13 || count <= 30;
   const isFew = places.length <= 60;
   const areNear = isFew && view.zoom >= 11;
   for (const { trackable, frame, x, y, isChosen } of places) {
-    const colour = colours.state[trackable.state];
+    const colour = colours.state[fleet.stateOf(trackable)];
     if (isChosen || areNear) {
-      drawLine(context, view, [...trackable.trail, frame], colour, isChosen ? 3.5 : 2.5, isChosen ? 0.75 : 0.4);
-      if (isChosen) dots(context, view, trackable.trail, colour);
+      const trail = trackable.trailTo(moment);
+      drawLine(context, view, [...trail, frame], colour, isChosen ? 3.5 : 2.5, isChosen ? 0.75 : 0.4);
+      if (isChosen) dots(context, view, trail, colour);
     }
     const accuracy = trackable.properties?.accuracyHorizontal;
     if (accuracy !== undefined && (isChosen || (isFew && view.zoom >= 14))) drawAccuracy(context, x, y, accuracy, view, colour);
   }
   for (const { trackable, frame, x, y, isChosen } of places) {
+    const state = fleet.stateOf(trackable);
     drawMarker(context, x, y, {
-      colour: colours.state[trackable.state], bearing: frame.bearing, isChosen, icon: trackable.icon,
-      isMoving: trackable.state === "ONLINE" && (trackable.speed ?? 0) > 0.5,
+      colour: colours.state[state], bearing: frame.bearing, isChosen, icon: trackable.icon,
+      isMoving: state === "ONLINE" && (trackable.speed ?? 0) > 0.5,
       label: isChosen || (hasLabels && isFew) ? trackable.label : undefined,
     }, colours);
   }
@@ -108,62 +103,46 @@ function dots(context, view, trail, colour) {
 let frames = 0;
 Object.defineProperty(window, "godwitFrames", { get: () => frames });
 
-/** The same place in the copy of the world that is nearest to the middle of the map. */
-const near = (place) => ({ lat: place.lat, lng: nearTo(place.lng, map.getCenter().lng) });
-
-function keepInMiddle(place) {
-  const middle = map.getSize().divideBy(2);
-  const there = map.latLngToContainerPoint(near(place));
-  if (middle.distanceTo(there) > 2) map.panTo(near(place), { animate: false });
-}
-
+/** The one that is drawn at a point of the screen, or close by. */
 function nearest(point) {
   let best; let bestDistance = 20;
   const moment = performance.now();
   for (const trackable of fleet.byId.values()) {
     const frame = trackable.animator.frame(moment);
-    if (!frame) continue;
-    const away = map.latLngToContainerPoint(near(frame)).distanceTo(point);
+    if (!frame || (clusters.isShown && trackable.id !== chosen)) continue;
+    const away = map.latLngToContainerPoint(camera.near(frame)).distanceTo(point);
     if (away < bestDistance) { best = trackable; bestDistance = away; }
   }
   return best;
 }
 
+/** Brings places into view: nothing is kept in the middle any more. */
 function fit(places) {
-  if (places.length === 0) return;
-  const panel = element("panel").hidden || innerWidth <= 700 ? 0 : 360;
-  map.fitBounds(L.latLngBounds(beside(places)),
-    { maxZoom: 16, paddingTopLeft: [50, 50], paddingBottomRight: [50 + panel, 50], animate: false });
+  follow(false);
+  camera.fit(places);
 }
 
 const fitAll = () => fit(fleet.placed.map((trackable) => trackable.place));
 
-/** Those of thousands that are close together, anew every few seconds. */
-function cluster() {
-  if (!clusters) return;
-  if (!areClustered()) { if (map.hasLayer(clusters)) clusters.remove(); return; }
-  clusters.clearLayers();
-  clusters.addLayers(fleet.placed.map((trackable) => L.circleMarker(near(trackable.place),
-    { radius: 6, weight: 2, color: colours.halo, fillColor: colours.state[trackable.state], fillOpacity: 1 })
-    .on("click", () => choose(trackable.id))));
-  if (!map.hasLayer(clusters)) clusters.addTo(map);
-}
-
 // MARK: What is chosen
 
 function choose(id, isTwice = false) {
-  if (id !== chosen) { follow(false); history.close(); element("past").setAttribute("aria-expanded", "false"); }
+  if (id !== chosen) { follow(false); closeHistory(); }
   chosen = id;
   returning = undefined;
   list.mark(id);
+  // What has the focus of the keyboard is not to vanish with it.
+  if (id === undefined && element("panel").contains(document.activeElement)) element("list").focus();
   element("panel").hidden = id === undefined;
   const trackable = fleet.byId.get(id);
   if (!trackable) { askSoon(); return; }
-  showPanel(trackable, live.requests.of(id), now());
-  if (trackable.place && !map.getBounds().contains(near(trackable.place))) map.panTo(near(trackable.place));
+  fillPanel(trackable);
   if (isTwice) zoomTo(trackable);
+  else if (trackable.place && !camera.shows(trackable.place)) camera.show(trackable.place);
   askSoon();
 }
+
+const fillPanel = (trackable) => showPanel(trackable, fleet.stateOf(trackable), live.requests.of(trackable.id), now());
 
 /** What was chosen before everything is told anew; it is chosen again when it is told. */
 let returning;
@@ -178,39 +157,53 @@ function beginAnew() {
 function empty() {
   choose(undefined);
   fleet.clear();
+  names.tellRecorded();
   list.show(fleet, now());
-  cluster();
+  clusters.show(fleet, colours);
 }
 
-function zoomTo(trackable) { if (trackable?.place) map.setView(near(trackable.place), Math.max(16, map.getZoom())); }
+function zoomTo(trackable) { if (trackable?.place) camera.showClosely(trackable.place); }
 
 function follow(isOn) {
-  isFollowing = isOn && chosen !== undefined;
+  isFollowing = isOn && fleet.byId.get(chosen)?.place !== undefined;
   element("follow").setAttribute("aria-pressed", String(isFollowing));
   askSoon();
 }
 
 function toggleHistory() {
-  const isOpen = element("history").hidden;
-  element("past").setAttribute("aria-expanded", String(isOpen));
-  if (isOpen) { follow(false); history.open(chosen); } else history.close();
+  if (!element("history").hidden) { closeHistory(); return; }
+  element("past").setAttribute("aria-expanded", "true");
+  follow(false);
+  const { place, recorded } = fleet.byId.get(chosen) ?? {};
+  history.open(chosen, place ? undefined : recorded);
+}
+
+function closeHistory() {
+  if (element("history").contains(document.activeElement)) element("past").focus();
+  history.close();
+  element("past").setAttribute("aria-expanded", "false");
 }
 
 // MARK: What is asked for
 
+/** So often what is in view is looked through, in milliseconds: what is not moved moves by itself. */
+const ASK_EVERY = 1500;
+
+/** At most so soon, however often it is called: a map that follows moves all the time. */
 let askTimer;
 function askSoon() {
-  clearTimeout(askTimer);
-  askTimer = setTimeout(askNow, 300);
+  askTimer ??= setTimeout(() => { askTimer = undefined; askNow(); }, 300);
 }
 
 function askNow() {
   if (!live || document.hidden) return;
   const bounds = map.getBounds();
   const middle = map.getCenter();
-  const inView = fleet.placed.filter((trackable) => trackable.id === chosen || bounds.contains(near(trackable.place)));
-  const away = (trackable) => trackable.id === chosen ? -1 : middle.distanceTo(trackable.place);
-  inView.sort((a, b) => away(a) - away(b));
+  const inView = fleet.placed.filter((trackable) => trackable.id === chosen || bounds.contains(camera.near(trackable.place)));
+  // Those that are asked for stay so until others are clearly nearer.
+  const distance = (trackable) => middle.distanceTo(trackable.place) * (live.requests.wanted.has(trackable.id) ? 0.8 : 1);
+  const away = new Map(inView.map((trackable) => [trackable, trackable.id === chosen ? -1 : distance(trackable)]));
+  inView.sort((a, b) => away.get(a) - away.get(b));
   live.requests.want(new Map(inView.slice(0, MAXIMUM_ASKED).map((trackable) =>
     [trackable.id, worth(map.getZoom(), trackable.id === chosen && isFollowing)])));
 }
@@ -222,7 +215,7 @@ function followStream() {
     event(kind, data) {
       const isNew = !fleet.byId.has(data.trackable);
       const trackable = fleet.happened(kind, data, performance.now());
-      if (isNew && names.has(trackable.id)) Object.assign(trackable, names.get(trackable.id));
+      if (isNew) names.call(trackable);
       if (kind === "position" && data.location && !hasFitted) fitSoon();
       if (isNew) askSoon();
       if (kind === "position" && !data.location) cleared(trackable.id);
@@ -232,13 +225,17 @@ function followStream() {
         follow(isFollowed);
       }
     },
-    opened(hello, isFresh) {
-      skew = hello.now - Date.now() / 1000;
+    opened(hello) {
+      openedAt = performance.now();
+      fleet.isLost = false;
       tellLink("");
-      if (isFresh) beginAnew();
+      if (!hello.resumed) beginAnew();
     },
+    time(seconds) { told = { time: seconds, at: performance.now() }; },
     reset: beginAnew,
-    lost() { tellLink("connecting …"); },
+    lost() { fleet.isLost = true; tellLink("connecting …"); },
+    /** Somebody else signed in, in another window of this browser: they may read less. */
+    replaced() { forgetAll(); loadNames(); },
     ended() {
       tellLink("ended");
       letGo(shareToken ? "This link has ended." : "What you signed in with does not hold any more.");
@@ -251,7 +248,8 @@ function followStream() {
 
 /** What was drawn of it is gone: its past, which was read before, goes with it. */
 function cleared(id) {
-  if (id === chosen) { follow(false); history.close(); element("past").setAttribute("aria-expanded", "false"); }
+  if (id === chosen) { follow(false); closeHistory(); }
+  loadNames();
   askSoon();
 }
 
@@ -262,10 +260,17 @@ function seen() {
   askSoon();
 }
 
+/** Nothing of what was told is for whoever looks now. */
+function forgetAll() {
+  names.clear();
+  empty();
+  hasFitted = false;
+}
+
 /** Whoever looks may not any more. */
 function letGo(words) {
-  empty();
-  names.clear();
+  forgetAll();
+  hasEnded = true;
   if (shareToken) notice(words); else askToSignIn(words);
 }
 
@@ -274,59 +279,37 @@ function tellLink(words) {
   element("link").classList.toggle("lost", words !== "");
 }
 
-let fitTimer;
+/** When the stream was opened last, and whether a share link is over. */
+let openedAt; let hasEnded = false;
+
+/** What one who has no list is to know. */
+function tellShare() {
+  if (!shareToken || hasEnded) return;
+  const isEmpty = fleet.placed.length === 0 && performance.now() - openedAt > 2000;
+  notice(element("link").textContent || (isEmpty ? "No position since this link was made." : ""));
+}
+
+/** Once nothing came for a moment; after two seconds however much comes. */
+let fitTimer; let fitBy;
 function fitSoon() {
+  fitBy ??= performance.now() + 2000;
   clearTimeout(fitTimer);
-  fitTimer = setTimeout(() => { hasFitted = true; fitAll(); }, 250);
+  const fitNow = () => { hasFitted = true; fitBy = undefined; fitAll(); };
+  if (performance.now() > fitBy) fitNow(); else fitTimer = setTimeout(fitNow, 250);
 }
 
-const names = new Map();
-/** Names are asked for so often, in milliseconds: they are given while the page is open, and the first try may fail. */
+/** Names are asked for so often, in milliseconds: the first try may fail. */
 const NAMES_EVERY = 15000;
-
-async function loadNames() {
-  if (shareToken || document.hidden || element("door").open) return;
-  let after = "";
-  do {
-    const page = await json(`/api/v1/trackables?limit=1000${after && `&after=${encodeURIComponent(after)}`}`);
-    if (element("door").open) return;
-    for (const { id, name, icon, groups } of page?.trackables ?? []) {
-      const given = { name, icon, group: groups?.join(", ") };
-      if (JSON.stringify(names.get(id)) === JSON.stringify(given)) continue;
-      names.set(id, given);
-      fleet.hasNewNames = true;
-      if (fleet.byId.has(id)) Object.assign(fleet.get(id), given);
-    }
-    after = page?.next ?? "";
-  } while (after);
-}
-
-// MARK: The door
-
-function askToSignIn(words = "") {
-  element("door-note").textContent = words;
-  if (!element("door").open) element("door").showModal();
-}
-
-element("sign-in").addEventListener("submit", async (event) => {
-  event.preventDefault();
-  const told = await signIn(element("token").value.trim());
-  element("door-note").textContent = told.ok ? "" : told.status === 401 ? "This token is not valid." : reason(told);
-  if (!told.ok) return;
-  element("token").value = "";
-  element("door").close();
-  start();
-});
-element("door").addEventListener("cancel", (event) => event.preventDefault());
-element("leave").addEventListener("click", async () => { await signOut(); location.reload(); });
+function loadNames() { if (!document.hidden && !isDoorOpen()) names.load(); }
 
 function notice(words) {
-  element("notice").textContent = words;
-  element("notice").hidden = false;
+  set(element("notice"), words);
+  element("notice").hidden = words === "";
 }
 
 // MARK: Keys and buttons
 
+element("leave").addEventListener("click", async () => { await signOut(); location.reload(); });
 element("fit").addEventListener("click", fitAll);
 element("close").addEventListener("click", () => choose(undefined));
 element("follow").addEventListener("click", () => follow(!isFollowing));
@@ -353,9 +336,14 @@ document.addEventListener("keydown", (event) => {
 function tick() {
   list.show(fleet, now());
   const trackable = fleet.byId.get(chosen);
-  if (trackable) showPanel(trackable, live.requests.of(chosen), now());
-  if (shareToken && chosen === undefined && fleet.byId.size === 1 && fleet.placed.length === 1) choose(fleet.placed[0].id);
+  if (trackable) fillPanel(trackable);
+  tellShare();
+  if (!shareToken || hasShown || fleet.placed.length !== 1) return;
+  hasShown = true;
+  choose(fleet.placed[0].id);
 }
+/** Whether what a share link is for was chosen for whoever opened it; they may close its panel. */
+let hasShown = false;
 
 let isStarted = false;
 async function start() {
@@ -380,14 +368,16 @@ async function start() {
   followStream();
   setInterval(loadNames, NAMES_EVERY);
   setInterval(tick, 500);
-  setInterval(cluster, 3000);
+  setInterval(() => clusters.moved(fleet, colours), 3000);
+  setInterval(askSoon, ASK_EVERY);
 }
 
 if (!L) notice("Leaflet is missing on the gateway: install libjs-leaflet and libjs-leaflet.markercluster, or name its folder with --leaflet.");
 else {
   document.documentElement.classList.toggle("share", Boolean(shareToken));
   list = new List(element("list"), element("count"), choose);
-  history = new History(fit);
+  history = new History(fit, now);
   await makeMap();
+  keepDoor(start);
   start();
 }

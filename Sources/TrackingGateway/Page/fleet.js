@@ -2,9 +2,9 @@
 
 import { Animator, distance } from "./animator.js";
 
-/** The trail keeps so many seconds and points. */
+/** The trail keeps so many seconds and points: one a second, and some that were skipped. */
 const TRAIL_SECONDS = 900;
-const TRAIL_POINTS = 600;
+const TRAIL_POINTS = 1000;
 
 export class Trackable {
   constructor(id) {
@@ -20,9 +20,10 @@ export class Trackable {
   /** A position: {location, skippedLocations, late}; nothing of it where it was cleared. */
   moved(update, now) {
     if (!update.location) { this.forget(); return; }
-    for (const point of [...(update.skippedLocations ?? []), update.location]) this.addToTrail(point, update.location);
-    const time = update.location.properties.time;
-    if (update.late || (this.time !== undefined && time < this.time)) return;
+    for (const point of [...(update.skippedLocations ?? []), update.location]) this.addToTrail(point, update);
+    // The stream says what is late; times do not, as a device's clock may have been set back.
+    if (update.late) return;
+    const { time } = update.location.properties;
     const { coordinates: [lng, lat] } = update.location.geometry;
     const properties = update.location.properties;
     this.place = { lat, lng, bearing: properties.bearing };
@@ -41,17 +42,34 @@ export class Trackable {
     this.animator = new Animator(this.animator.interval);
   }
 
-  addToTrail(point, location) {
+  addToTrail(point, { location, late }) {
     const { seq, time, stream = location.properties.stream, speed } = point.properties;
     const name = seq === undefined ? `t${time}` : `${stream}/${seq}`;
     if (this.seen.has(name)) return;
     this.seen.add(name);
-    const entry = { ...placeOf(point), time, name, speed };
+    const entry = { ...placeOf(point), time, name, speed, stream, seq };
     let index = this.trail.length;
-    while (index > 0 && this.trail[index - 1].time > time) index -= 1;
+    while (index > 0 && isBefore(entry, this.trail[index - 1], late)) index -= 1;
     this.trail.splice(index, 0, entry);
-    const oldest = this.trail[this.trail.length - 1].time - TRAIL_SECONDS;
-    while (this.trail.length > TRAIL_POINTS || this.trail[0].time < oldest) this.seen.delete(this.trail.shift().name);
+    const newest = this.trail[this.trail.length - 1].time;
+    const isOver = (first) => this.trail.length > TRAIL_POINTS || Math.abs(newest - first.time) > TRAIL_SECONDS;
+    while (isOver(this.trail[0])) this.seen.delete(this.trail.shift().name);
+  }
+
+  /** The trail as far as the marker has come: it is under way to the newest points. */
+  trailTo(now) {
+    const left = this.animator.remaining(now);
+    let [end, away] = [this.trail.length, 0];
+    while (end > 0 && away < left) {
+      end -= 1;
+      if (end > 0) away += distance(this.trail[end - 1], this.trail[end]);
+    }
+    return this.trail.slice(0, end);
+  }
+
+  /** Whether there is anything to show of it: of what was erased, and is not told of any more, there is not. */
+  get isListed() {
+    return this.place !== undefined || this.inForce !== undefined || this.state !== "OFFLINE" || this.recorded !== undefined;
   }
 
   resolved(message) {
@@ -68,6 +86,12 @@ export class Trackable {
   }
 }
 
+/** Whether a point comes before another: by their numbers, else as they were told, and by the times what is late. */
+function isBefore(a, b, isLate) {
+  if (a.seq !== undefined && b.seq !== undefined && a.stream === b.stream) return a.seq < b.seq;
+  return Boolean(isLate) && a.time < b.time;
+}
+
 function placeOf(feature) {
   const [lng, lat] = feature.geometry.coordinates;
   return { lat, lng, bearing: feature.properties.bearing };
@@ -77,8 +101,12 @@ export class Fleet {
   constructor() {
     this.byId = new Map();
     /** Whether the list is to be put in order anew. */
-    this.hasNewNames = false;
+    this.hasNewOrder = false;
+    /** Whether nothing is heard at the moment: states are those of before. */
+    this.isLost = false;
   }
+
+  stateOf(trackable) { return this.isLost ? "UNKNOWN" : trackable.state; }
 
   get(id) {
     let trackable = this.byId.get(id);
@@ -92,23 +120,27 @@ export class Fleet {
   /** Takes in an event of the live stream; the trackable that it is about. */
   happened(kind, data, now) {
     const trackable = this.get(data.trackable);
+    const wasListed = trackable.isListed;
     switch (kind) {
       case "position": trackable.moved(data, now); break;
       case "state": trackable.state = data.state; break;
       case "presence": trackable.presence = data; break;
       case "resolution": trackable.resolved(data); break;
       case "trip": trackable.trip = data.tripId ? data : undefined; break;
-      case "event": trackable.lastEvent = data; break;
+      case "event": if (!data.late || !(trackable.lastEvent?.time > data.time)) trackable.lastEvent = data; break;
       default: break;
     }
+    if (trackable.isListed !== wasListed) this.hasNewOrder = true;
     return trackable;
   }
 
   /** Forgets everything. */
   clear() {
     this.byId.clear();
-    this.hasNewNames = true;
+    this.hasNewOrder = true;
   }
+
+  get listed() { return [...this.byId.values()].filter((trackable) => trackable.isListed); }
 
   get placed() { return [...this.byId.values()].filter((trackable) => trackable.place); }
 }

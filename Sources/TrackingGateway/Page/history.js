@@ -11,10 +11,22 @@ const element = (id) => document.getElementById(id);
 const MAXIMUM_POINTS = 5000;
 
 export class History {
-  /** @param fit called with places to bring into view */
-  constructor(fit) {
+  /**
+   * @param fit called with places to bring into view
+   * @param now the gateway's time
+   */
+  constructor(fit, now) {
     this.fit = fit;
+    this.now = now;
     this.points = [];
+    /** The span, in seconds. A time of the inputs may mean two, in the hour after clocks were put back: they count once changed. */
+    this.span = {};
+    for (const end of ["from", "to"]) {
+      element(end).addEventListener("input", () => {
+        this.span[end] = new Date(element(end).value).getTime() / 1000;
+        this.markPicked(undefined);
+      });
+    }
     for (const button of document.querySelectorAll("[data-span]")) {
       button.addEventListener("click", () => this.pick(Number(button.dataset.span)));
     }
@@ -23,16 +35,18 @@ export class History {
     element("play").addEventListener("click", () => this.isPlaying ? this.stop() : this.play());
   }
 
-  /** Opens it for a trackable, with the last hour. */
-  open(id) {
+  /** Opens it for a trackable, with the last hour: before now, or before the time up to which it was recorded. */
+  open(id, recorded) {
     this.id = id;
+    this.recorded = recorded;
     this.clear();
     element("history").hidden = false;
     this.pick(3600);
   }
 
   close() {
-    this.id = this.asked = undefined;
+    this.id = undefined;
+    this.asking?.abort();
     this.clear();
     element("history").hidden = true;
   }
@@ -45,33 +59,42 @@ export class History {
   }
 
   pick(seconds) {
-    for (const button of document.querySelectorAll("[data-span]")) {
-      button.classList.toggle("chosen", Number(button.dataset.span) === seconds);
-    }
-    const now = Date.now();
-    element("from").value = local(now - seconds * 1000);
-    element("to").value = local(now + 1000);
+    this.markPicked(seconds);
+    const to = Math.floor(this.recorded ?? this.now()) + 1;
+    this.span = { from: to - 1 - seconds, to };
+    for (const end of ["from", "to"]) element(end).value = local(this.span[end] * 1000);
     this.load();
+  }
+
+  markPicked(seconds) {
+    for (const button of document.querySelectorAll("[data-span]")) {
+      button.setAttribute("aria-pressed", String(Number(button.dataset.span) === seconds));
+    }
   }
 
   async load() {
     this.clear();
-    // The newest question counts, whichever answer comes last.
-    const asked = this.asked = {};
-    const [from, to] = ["from", "to"].map((id) => new Date(element(id).value).getTime() / 1000);
+    // The newest question counts: the gateway need not read on for another one.
+    this.asking?.abort();
+    const { signal } = this.asking = new AbortController();
+    const { from, to } = this.span;
+    if (Number.isNaN(from + to)) { set(element("history-note"), "Give a date and a time for both ends of the span."); return; }
     if (!(from < to)) { set(element("history-note"), "The span ends before it begins."); return; }
     const path = `/api/v1/trackables/${encodeURIComponent(this.id)}`;
     const span = `from=${new Date(from * 1000).toISOString()}&to=${new Date(to * 1000).toISOString()}`;
     set(element("history-note"), "Loading …");
     const [track, trips] = await Promise.all([
-      answer(`${path}/history?format=geojson&${span}&max-points=${MAXIMUM_POINTS}`), answer(`${path}/trips?${span}`)]);
-    if (this.asked !== asked) return;
+      answer(`${path}/history?format=geojson&${span}&max-points=${MAXIMUM_POINTS}`, { signal }),
+      answer(`${path}/trips?${span}`, { signal })]);
+    if (signal.aborted) return;
     if (!track.ok || !track.body) { set(element("history-note"), reason(track)); return; }
-    this.points = markGaps(pointsOf(track.body));
+    this.points = pointsOf(track.body);
+    this.isSimplified = this.points.length >= MAXIMUM_POINTS;
+    markGaps(this.points, this.isSimplified);
     if (this.points.length === 0) { set(element("history-note"), "Nothing was recorded in this span."); return; }
     for (const format of ["gpx", "geojson", "csv"]) element(`as-${format}`).href = `${path}/history?format=${format}&${span}`;
     this.measure();
-    if (trips.ok) this.listTrips(trips.body?.trips ?? []);
+    if (trips.ok && trips.body) this.listTrips(trips.body.trips);
     else element("trips").replaceChildren(Object.assign(document.createElement("li"), { textContent: reason(trips) }));
     element("replay").hidden = false;
     element("scrub").value = element("scrub").max;
@@ -86,14 +109,16 @@ export class History {
       const [a, b] = [this.points[i - 1], this.points[i]];
       const step = distance(a, b);
       if (!b.isAfterGap) length += step;
-      b.speed ??= b.time > a.time ? step / (b.time - a.time) : 0;
+      b.speed ??= b.time > a.time && !b.isAfterGap ? step / (b.time - a.time) : 0;
     }
     this.points[0].speed ??= this.points[1]?.speed ?? 0;
     const speeds = this.points.map((point) => point.speed).sort((a, b) => a - b);
     this.top = Math.max(1, speeds[Math.floor(speeds.length * 0.98)]);
     set(element("scale-high"), text.speed(this.top));
     const seconds = this.points[this.points.length - 1].time - this.points[0].time;
-    set(element("history-note"), `${this.points.length} points, ${text.metres(length)} in ${text.duration(seconds)}`);
+    set(element("history-note"), this.isSimplified
+      ? `about ${text.metres(length)} in ${text.duration(seconds)}, simplified to ${this.points.length} points`
+      : `${this.points.length} points, ${text.metres(length)} in ${text.duration(seconds)}`);
   }
 
   listTrips(trips) {
@@ -136,7 +161,7 @@ export class History {
 
   tell() {
     const point = this.at(this.time);
-    set(element("scrubbed"), `${text.preciseMoment(this.time)} · ${text.speed(point.speed)}`);
+    set(element("scrubbed"), `${text.preciseMoment(this.time)} · ${point.isGap ? "no data" : text.speed(point.speed)}`);
     element("scrub").setAttribute("aria-valuetext", text.preciseMoment(this.time));
   }
 
@@ -147,22 +172,22 @@ export class History {
     element("play").setAttribute("aria-label", "Pause");
     let before = performance.now();
     const step = (now) => {
-      if (!this.isPlaying) return;
       this.setTime(this.time + (now - before) / 1000 * Number(element("rate").value));
       before = now;
       if (this.time >= this.last) this.stop();
-      else requestAnimationFrame(step);
+      else this.frame = requestAnimationFrame(step);
     };
-    requestAnimationFrame(step);
+    this.frame = requestAnimationFrame(step);
   }
 
   stop() {
+    cancelAnimationFrame(this.frame);
     this.isPlaying = false;
     element("play").textContent = "▶";
     element("play").setAttribute("aria-label", "Replay");
   }
 
-  /** Where it was at a time, between the points. */
+  /** Where it was at a time, between the points; in a gap where it was last (`isGap`). */
   at(time) {
     let [low, high] = [0, this.points.length - 1];
     while (low < high) {
@@ -172,6 +197,7 @@ export class History {
     const after = this.points[low];
     const before = this.points[Math.max(0, low - 1)];
     if (low === 0 || after.time <= before.time) return after;
+    if (after.isAfterGap && time < after.time) return { ...before, isGap: true };
     const fraction = Math.max(0, Math.min(1, (time - before.time) / (after.time - before.time)));
     return { ...interpolated(before, after, fraction), speed: after.speed,
       bearing: distance(before, after) > 1 ? bearing(before, after) : after.bearing };
@@ -183,7 +209,7 @@ export class History {
     drawLine(context, view, this.points, (i) => colour(this.points[i].speed / this.top), 3.5);
     const point = this.at(this.time);
     drawMarker(context, view.near(point.lng), view.y(point.lat),
-      { colour: colour(point.speed / this.top), bearing: point.bearing, isMoving: true, isChosen: true, label: text.timeOfDay(this.time) }, colours);
+      { colour: colour(point.speed / this.top), bearing: point.bearing, isMoving: !point.isGap, isChosen: true, label: text.timeOfDay(this.time) }, colours);
   }
 }
 
@@ -199,7 +225,8 @@ function colour(fraction) {
 function pointsOf(collection) {
   return (collection?.features ?? []).filter((feature) => feature.geometry?.type === "Point").map((feature) => ({
     lng: feature.geometry.coordinates[0], lat: feature.geometry.coordinates[1], time: feature.properties.time,
-    speed: feature.properties.speed, bearing: feature.properties.bearing, stream: feature.properties.stream,
+    speed: feature.properties.speed, bearing: feature.properties.bearing,
+    isInterrupted: feature.interrupted === true,
   })).sort((a, b) => a.time - b.time);
 }
 
@@ -207,15 +234,15 @@ function pointsOf(collection) {
 const LONGEST_STEP = 300;
 
 /**
- * Marks the points that the line does not go to: those of another stream than the one before, and those that come later than
- * five minutes and ten times what is usual among them.
+ * Marks the points that the line does not go to: those of which the gateway says so, and those that come later than five minutes
+ * and ten times what is usual among them. In a simplified track times say nothing: a straight way has few points.
  */
-export function markGaps(points) {
+export function markGaps(points, isSimplified = false) {
   const steps = points.slice(1).map((point, i) => point.time - points[i].time).sort((a, b) => a - b);
   const longest = Math.max(LONGEST_STEP, 10 * (steps[steps.length >> 1] ?? 0));
   for (let i = 1; i < points.length; i += 1) {
     const [a, b] = [points[i - 1], points[i]];
-    b.isAfterGap = a.stream !== b.stream || b.time - a.time > longest;
+    b.isAfterGap = b.isInterrupted || (!isSimplified && b.time - a.time > longest);
   }
   return points;
 }

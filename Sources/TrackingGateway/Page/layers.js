@@ -7,13 +7,29 @@ export function palette() {
   const style = getComputedStyle(document.documentElement);
   const read = (name) => style.getPropertyValue(name).trim();
   return {
-    state: { ONLINE: read("--online"), STALE: read("--stale"), OFFLINE: read("--offline"), FAILED: read("--offline") },
+    state: { ONLINE: read("--online"), STALE: read("--stale"), OFFLINE: read("--offline"), FAILED: read("--offline"),
+      UNKNOWN: read("--offline") },
     ground: read("--ground"), line: read("--grid"), text: read("--ink"), faint: read("--faint"), halo: read("--halo"),
   };
 }
 
+/** Tiles beneath everything, at the zoom levels that there are; whether they can be shown wherever one looks. */
+export function addTiles(tiles, map) {
+  if (!tiles) return false;
+  const { url, attribution = "", maxZoom = 19, minZoom = 0 } = tiles;
+  const layer = L.tileLayer(url, { attribution, maxNativeZoom: maxZoom, minZoom, maxZoom: 20, className: "tiles" });
+  try {
+    layer.addTo(map);
+    return minZoom <= map.getMinZoom();
+  } catch (error) {
+    console.error("the tiles cannot be shown", error);
+    layer.remove();
+    return false;
+  }
+}
+
 /** Lines of latitude and longitude: a map without a tile server. Drawn anew only when the map moves. */
-export const Grid = L.Layer.extend({
+export const Grid = L?.Layer.extend({
   onAdd(map) {
     this.canvas = L.DomUtil.create("canvas", "grid-canvas", map.getPanes().tilePane);
     map.on("move zoomend resize viewreset", this.draw, this);
@@ -37,16 +53,16 @@ export const Grid = L.Layer.extend({
     context.fillStyle = colours.faint;
     context.font = "11px system-ui, sans-serif";
     context.lineWidth = 1;
-    const step = Grid.step((bounds.getEast() - bounds.getWest()) * 200 / to.width);
+    const step = gridStep((bounds.getEast() - bounds.getWest()) * 200 / to.width);
     for (let i = Math.ceil(bounds.getWest() / step); i * step < bounds.getEast(); i += 1) {
       const x = Math.round(to.x(i * step)) + 0.5;
       context.beginPath(); context.moveTo(x, 0); context.lineTo(x, to.height); context.stroke();
-      context.fillText(Grid.label(((i * step + 540) % 360) - 180, step, "E", "W"), x + 5, 15);
+      context.fillText(gridLabel(((i * step + 540) % 360) - 180, step, "E", "W"), x + 5, 15);
     }
     for (let i = Math.ceil(Math.max(-85, bounds.getSouth()) / step); i * step < Math.min(85, bounds.getNorth()); i += 1) {
       const y = Math.round(to.y(i * step)) + 0.5;
       context.beginPath(); context.moveTo(0, y); context.lineTo(to.width, y); context.stroke();
-      context.fillText(Grid.label(i * step, step, "N", "S"), 5, y - 5);
+      context.fillText(gridLabel(i * step, step, "N", "S"), 5, y - 5);
     }
   },
 });
@@ -55,9 +71,11 @@ export const Grid = L.Layer.extend({
 function fitted(canvas, map) {
   const size = map.getSize();
   const ratio = window.devicePixelRatio || 1;
-  if (canvas.width !== size.x * ratio || canvas.height !== size.y * ratio) {
-    canvas.width = size.x * ratio;
-    canvas.height = size.y * ratio;
+  // A canvas has whole pixels, screens of a density of 2.625 have not.
+  const [width, height] = [Math.round(size.x * ratio), Math.round(size.y * ratio)];
+  if (canvas.width !== width || canvas.height !== height) {
+    canvas.width = width;
+    canvas.height = height;
     canvas.style.width = `${size.x}px`;
     canvas.style.height = `${size.y}px`;
   }
@@ -67,20 +85,20 @@ function fitted(canvas, map) {
   return context;
 }
 
-Grid.step = (span) => {
+const gridStep = (span) => {
   for (const step of [60, 30, 15, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002]) {
     if (span >= step) return step;
   }
   return 0.0001;
 };
 
-Grid.label = (value, step, positive, negative) => {
+const gridLabel = (value, step, positive, negative) => {
   const digits = Math.max(0, Math.ceil(-Math.log10(step)));
   return `${Math.abs(value).toFixed(digits)}° ${Math.abs(value) < step / 2 ? "" : value > 0 ? positive : negative}`;
 };
 
 /** One canvas over the whole map; `paint(context, view)` draws on it, every frame. */
-export const Canvas = L.Layer.extend({
+export const Canvas = L?.Layer.extend({
   initialize(paint) { this.paint = paint; },
 
   onAdd(map) {
@@ -100,6 +118,9 @@ export const Canvas = L.Layer.extend({
     this.canvas.remove();
   },
 });
+
+/** No place is further north or south on the map: the poles are not on it. */
+export const FARTHEST = 85.0511;
 
 /** A longitude in the copy of the world in which it is nearest to another one. */
 export const nearTo = (lng, other) => lng + 360 * Math.round((other - lng) / 360);
@@ -129,7 +150,7 @@ export function view(map) {
     zoom, width: size.x, height: size.y, metresPerPixel, middle: middle.lng, x,
     near: (lng) => x(nearTo(lng, middle.lng)),
     y: (lat) => {
-      const sine = Math.sin(Math.max(-85.0511, Math.min(85.0511, lat)) * Math.PI / 180);
+      const sine = Math.sin(Math.max(-FARTHEST, Math.min(FARTHEST, lat)) * Math.PI / 180);
       return (0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI)) * scale - origin.y;
     },
   };
@@ -143,6 +164,7 @@ export function drawMarker(context, x, y, marker, colours) {
     context.font = "11px system-ui, sans-serif";
     context.textAlign = "center";
     context.textBaseline = "middle";
+    context.fillStyle = colours.halo;
     context.fillText(marker.icon, x, y);
     context.textAlign = "start";
     context.textBaseline = "alphabetic";
@@ -170,9 +192,9 @@ function spriteOf({ colour, bearing, isMoving, isChosen }, colours) {
   let sprite = sprites.get(key);
   if (sprite) return sprite;
   if (sprites.size > 2000) sprites.clear();
-  const canvas = new OffscreenCanvas(SPRITE * ratio, SPRITE * ratio);
+  const canvas = new OffscreenCanvas(Math.ceil(SPRITE * ratio), Math.ceil(SPRITE * ratio));
   const context = canvas.getContext("2d");
-  context.scale(ratio, ratio);
+  context.scale(canvas.width / SPRITE, canvas.height / SPRITE);
   context.translate(SPRITE / 2, SPRITE / 2);
   const radius = isChosen ? 9 : 7;
   context.fillStyle = colour;

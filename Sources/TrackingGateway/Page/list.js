@@ -14,7 +14,6 @@ export class List {
     this.choose = choose;
     this.order = [];
     this.found = [];
-    this.size = 0;
     this.rows = new Map();
     this.needle = "";
     this.chosen = undefined;
@@ -47,11 +46,11 @@ export class List {
   /** Brings what is in sight up to date. */
   show(fleet, now) {
     this.now = now;
-    if (fleet.byId.size !== this.size || fleet.hasNewNames) {
-      this.size = fleet.byId.size;
-      fleet.hasNewNames = false;
+    this.fleet = fleet;
+    if (fleet.hasNewOrder) {
+      fleet.hasNewOrder = false;
       const compare = new Intl.Collator(undefined, { numeric: true }).compare;
-      this.order = [...fleet.byId.values()].sort((a, b) => compare(a.group ?? "", b.group ?? "") || compare(a.label, b.label));
+      this.order = fleet.listed.sort((a, b) => compare(a.group ?? "", b.group ?? "") || compare(a.label, b.label));
     }
     this.filter();
   }
@@ -62,7 +61,7 @@ export class List {
   }
 
   filter() {
-    const isFound = (trackable) => [trackable.id, trackable.name, trackable.group, trackable.state]
+    const isFound = (trackable) => [trackable.id, trackable.name, trackable.group, this.fleet.stateOf(trackable)]
       .some((field) => field?.toLowerCase().includes(this.needle));
     this.found = this.needle ? this.order.filter(isFound) : this.order;
     set(this.count, this.needle ? `${this.found.length} of ${this.order.length}` : String(this.order.length));
@@ -91,7 +90,7 @@ export class List {
 
   makeRow(id) {
     const row = document.createElement("div");
-    row.id = `row ${id}`;
+    row.id = `row-${encodeURIComponent(id)}`;
     row.setAttribute("role", "option");
     row.dataset.id = id;
     const part = (name) => {
@@ -117,15 +116,21 @@ export class List {
       made.size = this.found.length;
       row.setAttribute("aria-setsize", this.found.length);
     }
-    if (row.className !== trackable.state) row.className = trackable.state;
+    const state = this.fleet.stateOf(trackable);
+    if (row.className !== state) row.className = state;
     set(made.name, `${trackable.icon ? `${trackable.icon} ` : ""}${trackable.label}`);
-    const isMoving = trackable.state === "ONLINE" && trackable.speed !== undefined;
+    const isMoving = state === "ONLINE" && trackable.speed !== undefined;
     set(made.speed, isMoving ? text.speed(trackable.speed) : "");
-    const parts = [words(trackable.state)];
+    const parts = [words(state)];
     if (trackable.time !== undefined) parts.push(text.age(this.now - trackable.time));
+    else if (trackable.recorded !== undefined) parts.push(`recorded until ${text.ago(this.now - trackable.recorded)}`);
     if (trackable.properties?.batteryLevel !== undefined) parts.push(`battery ${text.percent(trackable.properties.batteryLevel)}`);
     if (trackable.group) parts.push(trackable.group);
     set(made.more, parts.join(" · "));
+    // What changes every second is not read aloud again and again: the panel has it.
+    const battery = text.percent(trackable.properties?.batteryLevel);
+    const spoken = [trackable.label, words(state), battery && `battery ${battery}`, trackable.group].filter(Boolean).join(", ");
+    if (made.spoken !== spoken) { made.spoken = spoken; row.setAttribute("aria-label", spoken); }
     const isChosen = trackable.id === this.chosen;
     if (made.isChosen !== isChosen) { made.isChosen = isChosen; row.setAttribute("aria-selected", String(isChosen)); }
   }
@@ -146,7 +151,7 @@ export class List {
 
 /** A state in words. */
 export function words(state) {
-  return { ONLINE: "online", STALE: "stale", OFFLINE: "offline", FAILED: "failed" }[state] ?? state;
+  return { ONLINE: "online", STALE: "stale", OFFLINE: "offline", FAILED: "failed", UNKNOWN: "unknown" }[state] ?? state;
 }
 
 /** Sets text only where it differs, so that nothing is laid out and nothing is read aloud again. */

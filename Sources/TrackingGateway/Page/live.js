@@ -5,14 +5,23 @@ import { ask, withToken } from "./session.js";
 const KINDS = ["position", "state", "presence", "resolution", "trip", "event"];
 /** After a longer pause the page begins anew instead of catching up. */
 const LONG_PAUSE = 300000;
+/** The line is dead where nothing was heard for so many heartbeats. */
+const MISSED = 2.5;
 
 /** Follows the stream while `start` and not `stop` was called last, over whatever happens to the connection. */
 export class Live {
-  /** @param handlers `event(kind, data)`, `opened(hello, isFresh)`, `reset()`, `lost()`, `ended(reason)`, `refused()` */
+  /**
+   * @param handlers `event(kind, data)`, `opened(hello)`, `time(now)` for the gateway's clock, `reset()`, `lost()`,
+   *   `ended(reason)`, `refused()`, and `replaced()` where somebody else signed in meanwhile
+   */
   constructor(handlers) {
     this.handlers = handlers;
     this.requests = new Requests();
     this.lastId = undefined;
+    /** The tag of who reads; undefined before it was told. */
+    this.reader = undefined;
+    /** Between two heartbeats, in seconds. */
+    this.heartbeat = 15;
     this.stoppedAt = 0;
     this.wait = 1000;
   }
@@ -20,18 +29,21 @@ export class Live {
   start() {
     if (this.source) return;
     if (this.stoppedAt && Date.now() - this.stoppedAt > LONG_PAUSE) this.lastId = undefined;
+    this.stoppedAt = 0;
     const resume = this.lastId ? `?lastEventId=${encodeURIComponent(this.lastId)}` : "";
-    const isFresh = !this.lastId;
     const source = new EventSource(withToken(`/api/v1/live${resume}`));
     this.source = source;
-    source.addEventListener("hello", (event) => {
-      this.wait = 1000;
-      this.requests.opened(JSON.parse(event.data).stream);
-      this.handlers.opened(JSON.parse(event.data), isFresh);
+    this.heardAt = performance.now();
+    this.watch = setInterval(() => this.look(), 1000);
+    // The browser opens it again by itself: each opening says hello.
+    source.addEventListener("hello", (event) => this.greeted(JSON.parse(event.data)));
+    source.addEventListener("heartbeat", (event) => {
+      this.heard(event);
+      this.handlers.time(JSON.parse(event.data).now);
     });
     for (const kind of KINDS) {
       source.addEventListener(kind, (event) => {
-        if (event.lastEventId) this.lastId = event.lastEventId;
+        this.heard(event);
         const data = JSON.parse(event.data);
         this.handlers.event(kind, data);
         this.requests.heard(data.trackable);
@@ -52,6 +64,31 @@ export class Live {
     };
   }
 
+  greeted(hello) {
+    this.heardAt = performance.now();
+    this.heartbeat = hello.heartbeat;
+    this.handlers.time(hello.now);
+    if (this.reader !== undefined && this.reader !== hello.reader) {
+      this.handlers.replaced();
+      this.anew();
+      return;
+    }
+    this.reader = hello.reader;
+    this.wait = 1000;
+    this.requests.opened(hello.stream);
+    this.handlers.opened(hello);
+  }
+
+  heard(event) {
+    this.heardAt = performance.now();
+    if (event.lastEventId) this.lastId = event.lastEventId;
+  }
+
+  /** A line may die without a word: then another one is opened, which goes on where this one was. */
+  look() {
+    if (performance.now() - this.heardAt > MISSED * this.heartbeat * 1000) this.again();
+  }
+
   /** The page is hidden: nothing is heard, and nothing asked for any more. */
   stop() {
     this.stoppedAt = Date.now();
@@ -61,12 +98,13 @@ export class Live {
   /** Somebody else looks from now on: nothing of what was told counts. */
   anew() {
     this.close();
-    this.lastId = undefined;
+    this.lastId = this.reader = undefined;
     this.start();
   }
 
   close() {
     clearTimeout(this.timer);
+    clearInterval(this.watch);
     this.source?.close();
     this.source = undefined;
     this.requests.lost();
@@ -91,6 +129,8 @@ export class Live {
 
 /** What the gateway will not take whenever it is asked: nothing was heard of it, or it is not to be read. */
 const FOR_GOOD = [400, 403, 404];
+/** After which answers a request does not stand: it was dropped, it never stood, or its stream is gone. */
+const NOT_ASKED = [204, 409, ...FOR_GOOD];
 
 /** Which resolutions are asked for, and those that should be: told one by one, and anew on each stream. */
 class Requests {
@@ -149,8 +189,11 @@ class Requests {
     }
     for (const id of this.asked.keys()) {
       if (this.wanted.has(id)) continue;
+      const status = await this.send(stream, id, { method: "DELETE" });
+      if (this.stream !== stream) return true;
+      if (!NOT_ASKED.includes(status)) return this.later();
       this.asked.delete(id);
-      await this.send(stream, id, { method: "DELETE" });
+      this.wait = 1000;
       return true;
     }
     return false;

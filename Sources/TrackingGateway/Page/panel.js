@@ -5,13 +5,14 @@ import { set, words } from "./list.js";
 
 const element = (id) => document.getElementById(id);
 
-/** Fills the panel; `asked` is what this page asks for. */
-export function showPanel(trackable, asked, now) {
+/** Fills the panel; `shown` is the trackable's state, as far as that is known, and `asked` is what this page asks for. */
+export function showPanel(trackable, shown, asked, now) {
   const state = element("panel-state");
   set(element("panel-name"), trackable.label);
-  if (state.className !== `state ${trackable.state}`) state.className = `state ${trackable.state}`;
-  set(state, stateText(trackable, now));
+  if (state.className !== `state ${shown}`) state.className = `state ${shown}`;
+  set(state, stateText(trackable, shown, now));
   const facts = factsOf(trackable, asked, now);
+  for (const name of ["follow", "zoom"]) element(name).disabled = trackable.place === undefined;
   const list = element("facts");
   const names = facts.map(([name]) => name).join("\n");
   if (list.dataset.names !== names) {
@@ -26,15 +27,17 @@ export function showPanel(trackable, asked, now) {
   facts.forEach(([, value], index) => set(values[index], value));
 }
 
-function stateText(trackable, now) {
-  const seen = trackable.time === undefined ? "never seen" : `position ${ago(now - trackable.time)}`;
-  if (trackable.state === "STALE") return `Stale: nothing came when it should have; ${seen}`;
-  if (trackable.state === "OFFLINE") return `Offline; last ${seen}`;
+function stateText(trackable, state, now) {
+  const { time, recorded } = trackable;
+  const isRecorded = time === undefined && recorded !== undefined;
+  const ago = time === undefined ? "no position" : `position ${text.ago(now - time)}`;
+  const seen = isRecorded ? `recorded until ${text.ago(now - recorded)}` : ago;
+  if (state === "UNKNOWN") return `State unknown, as the gateway is not heard; ${seen}`;
+  if (state === "STALE") return `Stale: nothing came when it should have; ${seen}`;
+  if (state === "OFFLINE") return `Offline; ${time === undefined ? "" : "last "}${seen}`;
   if (trackable.isPredicted) return `Online; ${seen}, extrapolated`;
-  return `${words(trackable.state).replace(/^./, (letter) => letter.toUpperCase())}; ${seen}`;
+  return `${words(state).replace(/^./, (letter) => letter.toUpperCase())}; ${seen}`;
 }
-
-const ago = (seconds) => seconds < 2 ? "just now" : `${text.age(seconds)} ago`;
 
 function factsOf(trackable, asked, now) {
   const facts = [];
@@ -45,6 +48,7 @@ function factsOf(trackable, asked, now) {
   if (properties.batteryLevel !== undefined) facts.push(["Battery", text.percent(properties.batteryLevel)]);
   if (trackable.place) facts.push(["Place", `${trackable.place.lat.toFixed(5)}, ${trackable.place.lng.toFixed(5)}`]);
   if (trackable.time !== undefined) facts.push(["Time", text.moment(trackable.time)]);
+  else if (trackable.recorded !== undefined) facts.push(["Recorded until", text.moment(trackable.recorded)]);
   const inForce = trackable.inForce;
   if (inForce) {
     facts.push(["Resolution", text.resolution(inForce.resolution)]);
@@ -58,7 +62,7 @@ function factsOf(trackable, asked, now) {
   }
   if (trackable.lastEvent) {
     const kind = trackable.lastEvent.kind.toLowerCase().replaceAll("_", " ");
-    facts.push(["Event", `${kind}, ${text.timeOfDay(trackable.lastEvent.time)}`]);
+    facts.push(["Event", `${kind}, ${text.moment(trackable.lastEvent.time)}`]);
   }
   return facts;
 }

@@ -3,7 +3,10 @@
 const share = location.pathname.match(/^\/s\/([^/]+)$/);
 
 /** The secret in the address of a share link; undefined for everyone else. */
-export const shareToken = share ? decodeURIComponent(share[1]) : undefined;
+export const shareToken = share ? decoded(share[1]) : undefined;
+
+/** What is percent-encoded wrongly is no secret either, as it stands. */
+function decoded(text) { try { return decodeURIComponent(text); } catch { return text; } }
 
 /** Asks the gateway; the answer is a Response, whatever its status. */
 export function ask(path, options = {}) {

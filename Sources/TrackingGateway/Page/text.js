@@ -1,12 +1,21 @@
 // Numbers and times as people read them.
 
-/** "now", "12 s", "4 min", "3 h", "2 d". */
+/** Clocks differ; a time so many seconds from now is none that a clock is right about. */
+const AHEAD = 10;
+
+/** "now", "12 s", "4 min", "3 h", "2 d"; "3 h ahead" of a time that is still to come. */
 export function age(seconds) {
+  if (seconds < -AHEAD) return `${age(-seconds)} ahead`;
   if (seconds < 2) return "now";
   if (seconds < 100) return `${Math.round(seconds)} s`;
   if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
   if (seconds < 129600) return `${Math.round(seconds / 3600)} h`;
   return `${Math.round(seconds / 86400)} d`;
+}
+
+export function ago(seconds) {
+  if (seconds < -AHEAD) return `dated ${age(seconds)}`;
+  return seconds < 2 ? "just now" : `${age(seconds)} ago`;
 }
 
 export const speed = (metresPerSecond) =>
@@ -33,11 +42,30 @@ export function duration(seconds) {
 }
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
-const precise = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit" });
-export const preciseMoment = (seconds) => precise.format(new Date(seconds * 1000));
+const MINUTE = { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" };
+const SECOND = { ...MINUTE, second: "2-digit" };
+
+/** Whether clocks show this time twice, as they are put back. */
+function isTwice(date) {
+  return [-1, 1].some((step) => new Date(date.getTime() + step * 3600000).getHours() === date.getHours());
+}
+
+/** A format of times that tells the year where it is another one, and the zone where the time alone may mean two. */
+function formatOf(parts) {
+  const year = { ...parts, year: "numeric" };
+  const zone = { timeZoneName: "short" };
+  const [plain, withYear, withZone, withBoth] = [parts, year, { ...parts, ...zone }, { ...year, ...zone }]
+    .map((options) => new Intl.DateTimeFormat(undefined, options));
+  return (seconds) => {
+    const date = new Date(seconds * 1000);
+    const isNear = date.getFullYear() === new Date().getFullYear();
+    return (isTwice(date) ? isNear ? withZone : withBoth : isNear ? plain : withYear).format(date);
+  };
+}
+
+export const preciseMoment = formatOf(SECOND);
 export const timeOfDay = (seconds) => clock.format(new Date(seconds * 1000));
-export const moment = (seconds) => day.format(new Date(seconds * 1000));
+export const moment = formatOf(MINUTE);
 
 const WORDS = { MINIMUM: "minimum", LOW: "low", BALANCED: "balanced", HIGH: "high", MAXIMUM: "maximum" };
 

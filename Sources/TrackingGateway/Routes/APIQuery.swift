@@ -54,6 +54,12 @@ struct APIQuery {
         return try LiveQuery.ids(member.dropFirst("trackables=".count))
     }
 
+    /// `after`: the id that the page before ended with.
+    func after() throws(Problem) -> TrackableID? {
+        guard let text = self["after"] else { return nil }
+        return try explained { () throws(TrackingError) in try TrackableID(text) }
+    }
+
     /// A whole number in a range.
     func whole(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
         guard let text = self[name] else { return nil }

@@ -51,20 +51,24 @@ struct PointPages: Sendable {
     let query: PointQuery
     private var upcoming: PointPage?
     private var next: PointName?
+    private var leftOut: LeftOutPoints
 
     /// - Parameter first: The first page, which was read already.
     init(history: any HistoryStore, query: PointQuery, first: PointPage) {
         self.history = history
         self.query = query
         self.upcoming = first
+        self.leftOut = LeftOutPoints(query, in: history)
     }
 
     /// Whether the track does not go on to a point.
-    func isInterrupted(_ step: TrackContinuity.Step, before point: Location) async throws(TrackingError) -> Bool {
+    mutating func isInterrupted(
+        _ step: TrackContinuity.Step, before point: Location
+    ) async throws(TrackingError) -> Bool {
         switch step {
         case .next: false
         case .missing: true
-        case .passedOver(let time): try await self.history.hasLeftOut(self.query, after: time, before: point)
+        case .passedOver(let time): try await self.leftOut.areAny(after: time, before: point)
         }
     }
 

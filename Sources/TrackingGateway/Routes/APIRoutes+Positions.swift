@@ -21,7 +21,7 @@ extension APIRoutes {
         let limit = try query.whole("limit", in: 1...Self.maximumPositions) ?? Self.maximumPositions
         var found = try await self.lastPositions(wanted, for: caller)
         if let box { found.removeAll { !box.contains($0.location.coordinate) } }
-        if let after = query["after"] { found.removeAll { $0.trackable.rawValue <= after } }
+        if let after = try query.after() { found.removeAll { $0.trackable <= after } }
         let next = found.count > limit ? found[limit - 1].trackable.rawValue : nil
         return request.tagged(Self.collection(found.prefix(limit), next: next), "application/geo+json")
     }
@@ -104,7 +104,7 @@ extension Request {
         let tag = "\"\(Base64URL.text(Array(digest)))\""
         let headers: HTTPFields = [.contentType: type, .eTag: tag, .cacheControl: "private, no-cache"]
         let known = self.headers[values: .ifNoneMatch].joined(separator: ",").split(separator: ",")
-            .map { String($0.drop { $0 == " " }) }
+            .map { $0.filter { $0 != " " && $0 != "\t" } }
         if known.contains(where: { $0 == "*" || $0 == tag || $0 == "W/\(tag)" }) {
             return Response(status: .notModified, headers: headers)
         }

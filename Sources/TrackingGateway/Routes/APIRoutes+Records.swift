@@ -46,52 +46,50 @@ extension APIRoutes {
         let id = try context.readableTrackable()
         try context.requireCaller().checkReadsHistory()
         let query = self.query(request)
-        var times = try query.times()
+        let times = try query.times()
         let limit = try query.whole("limit", in: 1...1000) ?? 100
-        let cursor = try EventCursor(query["after"])
-        if let cursor { times.from = max(times.from ?? cursor.time, cursor.time) }
+        let last = try EventCursor(query["after"])?.event
         let history = try self.requireHistory()
-        let skipped = cursor?.count ?? 0
-        let found = try await history.events(of: id, during: times, after: nil, limit: skipped + limit + 1)
+        let found = try await history.events(of: id, during: times, after: last, limit: limit + 1)
         if found.isEmpty, try await history.verify(id) == nil {
             throw Problem(.notFound, "Nothing is recorded of this trackable.")
         }
-        let page = Array(found.dropFirst(skipped).prefix(limit))
+        let page = found.prefix(limit)
         var list = JSONListBuffer(#"{"events":["#)
         for event in page { list.append(MessageCodec.encode(event)) }
-        let hasMore = found.count > skipped + limit
-        let next = hasMore ? page.last.map { EventCursor(after: $0, in: found.prefix(skipped + limit)) } : nil
+        let next = found.count > limit ? page.last.map(EventCursor.init) : nil
         list.end(next.map { #"],"next":"\#($0.text)"}"# } ?? "]}")
         return Response(
             status: .ok, headers: [.contentType: "application/json"], body: ResponseBody(byteBuffer: list.take()))
     }
 }
 
-/// Where a page of events goes on: at a time, behind so many of that time.
-struct EventCursor: Hashable {
-    let time: UnixTime
-    let count: Int
+/// Where a page of events goes on: behind the event of this time, number and stream, whatever came meanwhile.
+struct EventCursor {
+    /// As far as the history looks at it, the last event of the page before.
+    let event: TrackingEvent
 
-    /// Behind an event, which is the last of `events`.
-    init(after event: TrackingEvent, in events: some Sequence<TrackingEvent>) {
-        self.time = event.time
-        self.count = events.count { $0.time == event.time }
-    }
+    /// Behind an event.
+    init(_ event: TrackingEvent) { self.event = event }
 
-    /// Reads what ``text`` wrote.
+    /// Reads what ``text`` wrote; `nil` for none.
     ///
     /// - Throws: A problem where it is none.
     init?(_ text: String?) throws(Problem) {
         guard let text else { return nil }
-        let parts = text.split(separator: "_")
-        guard parts.count == 2, let time = Double(parts[0]), time.isFinite, let count = Int(parts[1]),
-            (1...100_000).contains(count)
+        let parts = text.split(separator: "_", maxSplits: 2)
+        guard parts.count == 3, let time = Double(parts[0]), WireLimits.allows(UnixTime(time)),
+            let seq = UInt64(parts[1]), let name = TrackableID(topicLevel: String(parts[2])),
+            let stream = StreamID(name.rawValue)
         else { throw Problem(.badRequest, "after is what the page before gave as next") }
-        self.time = UnixTime(time)
-        self.count = count
+        self.event = TrackingEvent(id: "-", stream: stream, seq: seq, time: UnixTime(time), kind: .action)
     }
 
-    var text: String { "\(self.time.seconds)_\(self.count)" }
+    /// The stream in the alphabet of topics, so that a query can hold it as it is.
+    var text: String {
+        let stream = (try? TrackableID(self.event.stream.rawValue))?.topicLevel ?? ""
+        return "\(self.event.time.seconds)_\(self.event.seq)_\(stream)"
+    }
 }
 
 /// A JSON list that is written piece by piece.

@@ -62,10 +62,7 @@ package struct APIRoutes: Sendable {
         let caller = try context.requireCaller()
         let query = self.query(request)
         let limit = try query.whole("limit", in: 1...1000) ?? 1000
-        let after = try query["after"].map { text throws(Problem) in
-            try explained { () throws(TrackingError) in try TrackableID(text) }
-        }
-        var found = try await self.summaries(for: caller, after: after, limit: limit + 1)
+        var found = try await self.summaries(for: caller, after: try query.after(), limit: limit + 1)
         let hasMore = found.count > limit
         found = Array(found.prefix(limit))
         let labels = try await self.names.labels(of: found.map(\.id))
@@ -124,7 +121,8 @@ package struct APIRoutes: Sendable {
         var members = Self.members(of: summary ?? TrackableSummary(id: id), called: label, for: caller)
         // The others tell of times that may be before a share link began.
         for (name, json) in known?.members ?? [:] where caller.span == nil || ["state", "resolution"].contains(name) {
-            members[name] = try? JSONValue(json: json)
+            let value = try? JSONValue(json: json)
+            members[name] = caller.span != nil && name == "resolution" ? value?.sharedResolution : value
         }
         if let place = try await self.lastPositions([id], for: caller).first {
             members["position"] = try? JSONValue(json: place.feature)

@@ -11,10 +11,25 @@ package struct HealthRoutes: Sendable {
         let name: String
         let isFine: @Sendable () async -> Bool
 
+        /// Who asks whether all is well does not wait long: what gives no answer cannot be used.
+        private static let patience = Duration.seconds(5)
+
         /// Makes a check; the name is a word of ours.
         package init(_ name: String, _ isFine: @escaping @Sendable () async -> Bool) {
             self.name = name
             self.isFine = isFine
+        }
+
+        fileprivate func isFineInTime() async -> Bool {
+            await withTaskGroup { group in
+                group.addTask { await self.isFine() }
+                group.addTask {
+                    try? await Task.sleep(for: Self.patience)
+                    return false
+                }
+                defer { group.cancelAll() }
+                return await group.next() ?? false
+            }
         }
     }
 
@@ -47,7 +62,7 @@ package struct HealthRoutes: Sendable {
         var members: [String: JSONValue] = [:]
         var isReady = true
         for check in self.checks {
-            let isFine = await check.isFine()
+            let isFine = await check.isFineInTime()
             members[check.name] = .flag(isFine)
             isReady = isReady && isFine
         }

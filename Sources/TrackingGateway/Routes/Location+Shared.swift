@@ -11,3 +11,11 @@ extension Location {
         return location
     }
 }
+
+extension JSONValue {
+    /// What a share link shows of a resolution in force: when the next position is due. Not why: who else watches, the battery, and
+    /// whether it is near where it goes.
+    var sharedResolution: JSONValue {
+        .object((self.object ?? [:]).filter { ["resolution", "maximumSilence"].contains($0.key) })
+    }
+}

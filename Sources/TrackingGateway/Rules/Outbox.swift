@@ -11,8 +11,10 @@ package struct Outbox: Sendable {
 
     /// One message.
     package struct Entry: Hashable, Sendable {
-        /// Names it for ever; later ones have higher places.
+        /// Where it stands in this file; later ones have higher places.
         package var place: Int64
+        /// Names it for ever, whatever becomes of the file; later ones have higher ids.
+        package var id: Int64
         /// Of which trackable.
         package var trackable: TrackableID
         /// What it is.
@@ -41,6 +43,32 @@ package struct Outbox: Sendable {
     private let database: GatewayDatabase
 
     package init(_ database: GatewayDatabase) { self.database = database }
+
+    /// Ids go on above all that were given, also where the file was put back to an earlier state: with the clock, in microseconds, as
+    /// long as there were fewer than a million messages a second.
+    package func beginRange(now: UnixTime) async throws(TrackingError) {
+        let microseconds = Int64(max(0, min(now.seconds * 1e6, 4e15)))
+        try await self.database.write { db in
+            try db.execute(
+                sql: """
+                    UPDATE outboxBase SET value =
+                    max(value, ? - coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'outbox'), 0))
+                    """, arguments: [microseconds])
+        }
+    }
+
+    /// The streams of rules' events that a reader has not come to.
+    func ownStreams(unreadBy reader: String) async throws(TrackingError) -> Set<StreamID> {
+        try await self.database.read { db in
+            let payloads = try String.fetchAll(
+                db,
+                sql: """
+                    SELECT payload FROM outbox
+                    WHERE isOwn AND place > (SELECT place FROM outboxReader WHERE name = ?)
+                    """, arguments: [reader])
+            return Set(payloads.compactMap { try? MessageCodec.decodeEvent($0.utf8).stream })
+        }
+    }
 
     /// Lets a reader begin where the outbox ends now, unless it has a place already.
     package func begin(_ reader: String) async throws(TrackingError) {
@@ -74,7 +102,7 @@ package struct Outbox: Sendable {
             let rows = try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT place, trackable, kind, isOwn, time, payload FROM outbox
+                    SELECT place, trackable, kind, isOwn, time, payload, base FROM outbox
                     WHERE place > ? AND kind IN (\(names)) AND isOwn >= ? ORDER BY place LIMIT ?
                     """, arguments: [place ?? 0, ownAlone ? 1 : 0, limit])
             let entries = try rows.map(Self.entry)
@@ -135,19 +163,20 @@ package struct Outbox: Sendable {
         }
     }
 
-    /// Removes what of a trackable came before a time, told or not.
-    package func remove(_ id: TrackableID, before time: UnixTime) async throws(TrackingError) {
-        try await self.database.write { db in
-            try db.execute(
-                sql: "DELETE FROM outbox WHERE trackable = ? AND time < ?", arguments: [id.rawValue, time.seconds])
-        }
+    /// Removes what of a trackable came before a time, told or not, within a transaction.
+    package static func remove(_ id: TrackableID, before time: UnixTime, from db: Database) throws {
+        try db.execute(
+            sql: "DELETE FROM outbox WHERE trackable = ? AND time < ?", arguments: [id.rawValue, time.seconds])
     }
 
     /// Adds messages, within a transaction.
     package static func add(_ drafts: [Draft], to db: Database) throws {
         for draft in drafts {
             try db.execute(
-                sql: "INSERT INTO outbox(trackable, kind, isOwn, time, payload) VALUES(?, ?, ?, ?, ?)",
+                sql: """
+                    INSERT INTO outbox(trackable, kind, isOwn, time, payload, base)
+                    VALUES(?, ?, ?, ?, ?, (SELECT value FROM outboxBase))
+                    """,
                 arguments: [
                     draft.trackable.rawValue, draft.kind.rawValue, draft.isOwn, draft.time.seconds, draft.payload,
                 ])
@@ -160,8 +189,9 @@ package struct Outbox: Sendable {
     }
 
     private static func entry(_ row: Row) throws -> Entry {
-        Entry(
-            place: row[0], trackable: try TrackableID(row[1]), kind: Kind(rawValue: row[2]) ?? .event, isOwn: row[3],
-            time: UnixTime(row[4]), payload: row[5])
+        let (place, base): (Int64, Int64) = (row[0], row[6])
+        return Entry(
+            place: place, id: base + place, trackable: try TrackableID(row[1]),
+            kind: Kind(rawValue: row[2]) ?? .event, isOwn: row[3], time: UnixTime(row[4]), payload: row[5])
     }
 }

@@ -2,6 +2,7 @@ package import Logging
 import ServiceLifecycle
 import Synchronization
 package import TrackingCore
+import TrackingRuntime
 package import TrackingStore
 package import TrackingSubscriber
 
@@ -34,40 +35,19 @@ package final class RuleKeeper: Service {
     /// The outbox's reader that tells the rules' events on their topics.
     package static let topicReader = "mqtt"
 
-    private let configuration: Configuration
+    let configuration: Configuration
     private let database: GatewayDatabase
     private let store: RuleStore
     private let outbox: Outbox
     private let events: AsyncStream<SubscriberEvent>
     private let publish: @Sendable (TrackingEvent, TrackableID) async throws(TrackingError) -> Void
-    private let history: (any HistoryStore)?
+    let history: (any HistoryStore)?
     private let gate: OutboxGate
-    private let logger: Logger
-    private let desk: Mutex<Desk>
-
-    /// What was found and is not kept yet.
-    private struct Desk {
-        var book: RuleBook
-        var numbers: RuleStreams
-        var trips = ToldTrips()
-        var version: Int64 = -1
-        var drafts: [Outbox.Draft] = []
-        var findings: [RuleBook.Finding] = []
-        /// Whose place was cleared.
-        var cleared: Set<TrackableID> = []
-        /// Of whom the broker keeps a position, or one came since; `nil` once that was compared.
-        var kept: Set<TrackableID>?
-        /// What was let go because the file could not be written.
-        var lost = 0
-
-        /// Where it was, and what happened there, is nothing to tell any more.
-        mutating func clear(_ id: TrackableID, now: UnixTime) {
-            self.book.forget(id, now: now)
-            self.drafts.removeAll { $0.trackable == id }
-            self.findings.removeAll { $0.trackable == id }
-            self.cleared.insert(id)
-        }
-    }
+    let logger: Logger
+    private let clock: DeviceClock
+    /// When it was made.
+    private let begun: Moment
+    let desk: Mutex<Desk>
 
     /// The most messages that wait in memory for the file.
     private static let maximumWaiting = 10_000
@@ -94,6 +74,8 @@ package final class RuleKeeper: Service {
         self.gate = gate
         self.publish = publish
         self.logger = logger
+        self.clock = DeviceClock()
+        self.begun = Moment(now: self.clock.moment.now, wall: configuration.now())
         self.desk = Mutex(
             Desk(
                 book: RuleBook([], now: configuration.now()), numbers: RuleStreams(seed: configuration.seed)))
@@ -109,9 +91,11 @@ package final class RuleKeeper: Service {
                 group.addTask { for await event in self.events { self.heard(event) } }
                 group.addTask { await self.tick() }
                 group.addTask { await self.tell() }
+                if !self.configuration.kinds.isEmpty { group.addTask { await self.tellMissed() } }
                 await group.waitForAll()
             }
         }
+        self.desk.withLock { $0.isCursorDue = true }
         try await self.save()
     }
 
@@ -119,18 +103,39 @@ package final class RuleKeeper: Service {
         // Before the rules: what changes between the two is seen as new.
         let version = try await self.store.version()
         let rules = try await self.store.rules()
-        let (kept, streams, trips) = try await self.database.read { db in
-            (try RuleRows.entries(db), try RuleRows.names(db, in: .ruleStream), try RuleRows.names(db, in: .outboxTrip))
-        }
         let now = self.configuration.now()
+        try await self.outbox.beginRange(now: now)
+        let kept = try await self.database.read { db in try RuleRows.entries(db) }
+        let former = try await self.outbox.ownStreams(unreadBy: Self.topicReader)
+        let (streams, trips) = try await self.database.read { db in
+            (try RuleRows.names(db, in: .ruleStream), try RuleRows.names(db, in: .outboxTrip))
+        }
+        let (told, until) = try await self.toldBefore()
         self.desk.withLock { desk in
             desk.book = RuleBook(rules, kept: kept, now: now)
             desk.book.deaf(now: now)
-            desk.numbers.known = streams
+            desk.numbers = RuleStreams(
+                seed: self.configuration.seed, former: former.union(streams.values.map(\.stream)))
             desk.trips = ToldTrips(trips)
+            desk.told = told
+            desk.hasListened = until != nil
+            let oldest = now.advanced(by: .zero - Outbox.maximumAge)
+            desk.missed = until.map {
+                // By a clock that was ahead it is not known until when.
+                MissedRecords(since: $0 > now ? oldest : max($0, oldest), before: told, trips: desk.trips)
+            }
             desk.version = version
         }
         if try await self.outbox.unreadTrackables().isEmpty { self.gate.open() }
+    }
+
+    /// What webhooks were told, and until when they were told everything. Where there are none, whoever comes later begins anew.
+    private func toldBefore() async throws(TrackingError) -> (ToldRecords, UnixTime?) {
+        guard !self.configuration.kinds.isEmpty else {
+            try await self.database.write { db in try RuleRows.forgetTold(before: nil, in: db) }
+            return (ToldRecords(), nil)
+        }
+        return try await self.database.read { db in (ToldRecords(try RuleRows.told(db)), try RuleRows.toldUntil(db)) }
     }
 
     // MARK: - Looking
@@ -140,42 +145,46 @@ package final class RuleKeeper: Service {
         self.desk.withLock { desk in
             switch event {
             case .connection(nil):
-                desk.book.listening(now: now)
+                desk.listening(now: now)
             case .connection(_?):
-                desk.book.deaf(now: now)
+                desk.deaf(now: now)
             case .positionsKept(let ids):
                 desk.kept = ids
+                desk.missed?.until = now
             case .location(let id, let update):
                 desk.kept?.insert(id)
                 if !update.isRetained, update.update.kind == .actual { desk.book.heard(id, now: now) }
                 guard update.update.kind == .actual, !update.isLate else { return }
-                for fix in update.skipped + [update.update.location] {
-                    desk.findings += desk.book.moved(id, fix, now: now)
-                }
+                desk.findings += desk.book.moved(id, update.update.location, passing: update.skipped, now: now)
                 guard !update.isRetained else { return }
-                self.take(.position, id, &desk, now) { try? LocationCodec.encode(update.update) }
+                let names = (update.skipped + [update.update.location]).compactMap(\.name)
+                self.take(.position, names, id, &desk, now) { try? LocationCodec.encode(update.update) }
             case .locationCleared(let id):
                 desk.clear(id, now: now)
+                desk.withdrawn.insert(id)
             case .resolution(let id, let inForce):
                 desk.findings += desk.book.came(near: inForce?.isNear, id, now: now)
             case .trip(let id, let trip?):
                 guard self.configuration.kinds.contains(.trip), desk.trips.isNews(trip, of: id) else { return }
-                self.take(.trip, id, &desk, now) { MessageCodec.encode(trip) }
+                let name = RecordName(stream: trip.stream, seq: trip.seq)
+                self.take(.trip, [name], id, &desk, now) { MessageCodec.encode(trip) }
             case .event(let id, let event) where !desk.numbers.isOwn(event.stream, of: id):
-                self.take(.event, id, &desk, now) { MessageCodec.encode(event) }
+                let name = RecordName(stream: event.stream, seq: event.seq)
+                self.take(.event, [name], id, &desk, now) { MessageCodec.encode(event) }
             default:
                 break
             }
         }
     }
 
+    /// - Parameter names: The records that are told with it.
     private func take(
-        _ kind: Outbox.Kind, _ id: TrackableID, _ desk: inout Desk, _ now: UnixTime, _ payload: () -> [UInt8]?
+        _ kind: Outbox.Kind, _ names: [RecordName], _ id: TrackableID, _ desk: inout Desk, _ now: UnixTime,
+        _ payload: () -> [UInt8]?
     ) {
         guard self.configuration.kinds.contains(kind), let payload = payload() else { return }
         guard desk.drafts.count < Self.maximumWaiting else { return desk.lost += 1 }
-        desk.drafts.append(
-            Outbox.Draft(trackable: id, kind: kind, time: now, payload: String(decoding: payload, as: UTF8.self)))
+        desk.put(kind, names, of: id, payload, now: now)
     }
 
     // MARK: - Keeping
@@ -183,9 +192,14 @@ package final class RuleKeeper: Service {
     /// Every 50 ms what was found, every second the rules, every minute the outbox.
     private func tick() async {
         var count = 0
+        var steps = ClockStep()
         while !Task.isCancelled {
             try? await Task.sleep(for: .milliseconds(50))
             count += 1
+            let moment = self.clock.moment
+            if steps.told(monotonic: moment.now, wall: moment.wall) != nil {
+                self.desk.withLock { $0.book.clockStepped(now: self.configuration.now()) }
+            }
             do throws(TrackingError) {
                 self.desk.withLock { $0.findings += $0.book.timerFired(now: self.configuration.now()) }
                 try await self.save()
@@ -201,13 +215,18 @@ package final class RuleKeeper: Service {
         }
     }
 
-    /// What waits of trackables that were erased, or whose position was cleared, while nobody listened is not told any more.
+    /// What waits of trackables that were erased, or whose position was cleared, while nobody listened is not told any more, nor kept
+    /// where it was set aside.
     private func compare() async throws(TrackingError) {
         guard let kept = self.desk.withLock({ $0.kept }) else { return }
-        if !self.gate.isOpen, let history = self.history {
-            for id in try await self.outbox.unreadTrackables() {
+        if self.desk.withLock({ !$0.hasCompared }), let history = self.history {
+            let setAside = try await Quarantine(database: self.database).trackables()
+            for id in try await self.outbox.unreadTrackables().union(setAside) {
                 guard let limit = try await history.verify(id)?.erasedBefore else { continue }
-                try await self.outbox.remove(id, before: limit)
+                try await self.database.write { db in
+                    try Outbox.remove(id, before: limit, from: db)
+                    try Quarantine.remove(id, before: limit, from: db)
+                }
             }
         }
         let known = try await self.database.read { db in try RuleRows.trackables(db) }
@@ -219,6 +238,7 @@ package final class RuleKeeper: Service {
                 desk.clear(id, now: now)
             }
             desk.kept = nil
+            desk.hasCompared = true
         }
         try await self.save()
         self.gate.open()
@@ -234,10 +254,21 @@ package final class RuleKeeper: Service {
         }
     }
 
+    /// The time by which what waits grows old: a clock that jumps ahead lets nothing go.
+    var agingTime: UnixTime {
+        let passed = self.begun.now.duration(to: self.clock.moment.now)
+        return min(self.configuration.now(), self.begun.wall.advanced(by: passed))
+    }
+
     private func trim() async throws(TrackingError) {
-        let unread = try await self.outbox.trim(now: self.configuration.now())
+        let now = self.agingTime
+        let unread = try await self.outbox.trim(now: now)
+        let oldest = now.advanced(by: .zero - Outbox.maximumAge)
+        try await self.database.write { db in try RuleRows.forgetTold(before: oldest, in: db) }
         if unread > 0 { self.logger.warning("messages were let go unread", metadata: ["count": "\(unread)"]) }
         let lost = self.desk.withLock { desk in
+            desk.told.forget(before: oldest)
+            desk.isCursorDue = true
             defer { desk.lost = 0 }
             return desk.lost
         }
@@ -246,19 +277,8 @@ package final class RuleKeeper: Service {
 
     /// Findings, states and numbers in one transaction: what is told once is not told again.
     private func save() async throws(TrackingError) {
-        let rows = self.desk.withLock { desk in
-            defer { (desk.findings, desk.drafts, desk.cleared) = ([], [], []) }
-            let findings = desk.findings
-            let events = findings.map { ($0.trackable, desk.numbers.event($0)) }
-            let own = events.map { id, event in
-                Outbox.Draft(
-                    trackable: id, kind: .event, isOwn: true, time: event.time,
-                    payload: String(decoding: MessageCodec.encode(event), as: UTF8.self))
-            }
-            return RuleRows(
-                cleared: desk.cleared, states: desk.book.takeChanges(), dropped: desk.book.takeDropped(),
-                streams: desk.numbers.takeChanges(), trips: desk.trips.takeChanges(), drafts: desk.drafts + own)
-        }
+        let now = self.configuration.now()
+        let rows = self.desk.withLock { $0.takeRows(now: now) }
         guard !rows.isEmpty else { return }
         while true {
             do throws(TrackingError) {

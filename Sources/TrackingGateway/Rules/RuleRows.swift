@@ -5,6 +5,8 @@ import TrackingCore
 struct RuleRows: Sendable {
     /// Of whom nothing that came before is to be told.
     var cleared: Set<TrackableID>
+    /// Of whom somebody cleared the position: nothing that was set aside is to be kept.
+    var withdrawn: Set<TrackableID>
     /// How rules stand.
     var states: [RuleBook.Entry]
     /// What stood and counts no more.
@@ -12,7 +14,11 @@ struct RuleRows: Sendable {
     /// The last number of each trackable's events.
     var streams: [(TrackableID, RecordName)]
     /// The last trip of each trackable that webhooks are told.
-    var trips: [(TrackableID, RecordName)]
+    var trips: [(TrackableID, RecordName)] = []
+    /// The last record of each stream that webhooks are told.
+    var told: [(ToldRecords.Key, ToldRecords.Mark)] = []
+    /// Until when they were told everything.
+    var toldUntil: UnixTime?
     /// What is to be told.
     var drafts: [Outbox.Draft]
 
@@ -23,13 +29,15 @@ struct RuleRows: Sendable {
 
     /// Whether there is nothing to keep.
     var isEmpty: Bool {
-        self.cleared.isEmpty && self.states.isEmpty && self.dropped.isEmpty && self.streams.isEmpty
-            && self.trips.isEmpty && self.drafts.isEmpty
+        self.cleared.isEmpty && self.withdrawn.isEmpty && self.states.isEmpty && self.dropped.isEmpty
+            && self.streams.isEmpty && self.trips.isEmpty && self.told.isEmpty && self.toldUntil == nil
+            && self.drafts.isEmpty
     }
 
     /// Writes all of it, within a transaction.
     func write(to db: Database) throws {
         for id in self.cleared { try Outbox.remove(id, from: db) }
+        for id in self.withdrawn { try Quarantine.remove(id, from: db) }
         for key in self.dropped {
             try db.execute(
                 sql: "DELETE FROM ruleState WHERE trackable = ? AND rule = ?",
@@ -38,6 +46,11 @@ struct RuleRows: Sendable {
         for entry in self.states { try Self.write(entry, db) }
         for (id, last) in self.streams { try Self.write(last, of: id, to: .ruleStream, db) }
         for (id, last) in self.trips { try Self.write(last, of: id, to: .outboxTrip, db) }
+        for (key, mark) in self.told { try Self.write(key, mark, db) }
+        if let time = self.toldUntil {
+            try db.execute(sql: "DELETE FROM outboxToldUntil")
+            try db.execute(sql: "INSERT INTO outboxToldUntil(time) VALUES(?)", arguments: [time.seconds])
+        }
         try Outbox.add(self.drafts, to: db)
     }
 
@@ -66,6 +79,42 @@ struct RuleRows: Sendable {
                 let seq: Int64 = row[2]
                 return (try TrackableID(row[0]), RecordName("\(row[1] as String):\(max(1, seq))"))
             }.compactMap { id, name in name.map { (id, $0) } }, uniquingKeysWith: { $1 })
+    }
+
+    /// The last record of each stream that webhooks were told.
+    static func told(_ db: Database) throws -> [ToldRecords.Key: ToldRecords.Mark] {
+        var marks: [ToldRecords.Key: ToldRecords.Mark] = [:]
+        for row in try Row.fetchAll(db, sql: "SELECT trackable, kind, stream, seq, time FROM outboxTold") {
+            guard let kind = Outbox.Kind(rawValue: row[1]), let stream = StreamID(row[2] as String) else { continue }
+            let seq: Int64 = row[3]
+            marks[.init(trackable: try TrackableID(row[0]), kind: kind, stream: stream)] =
+                .init(seq: UInt64(max(0, seq)), time: UnixTime(row[4]))
+        }
+        return marks
+    }
+
+    /// Until when webhooks were told everything; `nil` where nobody ever listened for them.
+    static func toldUntil(_ db: Database) throws -> UnixTime? {
+        try Double.fetchOne(db, sql: "SELECT time FROM outboxToldUntil").map { UnixTime($0) }
+    }
+
+    /// Forgets what webhooks were told before a time, or everything of that (`nil`), within a transaction.
+    static func forgetTold(before time: UnixTime?, in db: Database) throws {
+        if let time {
+            try db.execute(sql: "DELETE FROM outboxTold WHERE time < ?", arguments: [time.seconds])
+        } else {
+            try db.execute(sql: "DELETE FROM outboxTold")
+            try db.execute(sql: "DELETE FROM outboxToldUntil")
+        }
+    }
+
+    private static func write(_ key: ToldRecords.Key, _ mark: ToldRecords.Mark, _ db: Database) throws {
+        try db.execute(
+            sql: "INSERT OR REPLACE INTO outboxTold(trackable, kind, stream, seq, time) VALUES(?, ?, ?, ?, ?)",
+            arguments: [
+                key.trackable.rawValue, key.kind.rawValue, key.stream.rawValue, Int64(clamping: mark.seq),
+                mark.time.seconds,
+            ])
     }
 
     private static func write(_ entry: RuleBook.Entry, _ db: Database) throws {

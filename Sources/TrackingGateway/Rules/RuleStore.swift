@@ -157,6 +157,13 @@ package struct RuleStore: Sendable {
         _ table: String, _ column: String, _ name: String, _ json: JSONValue,
         anew: @escaping @Sendable (Database) throws -> [String]
     ) async throws(TrackingError) {
+        let text = json.json
+        guard text.count <= WireLimits.maximumPayloadBytes else {
+            throw TrackingError(
+                .invalidConfiguration,
+                "'\(name)' is too large: \(text.count) bytes, and at most \(WireLimits.maximumPayloadBytes) can be read again"
+            )
+        }
         try await self.database.write { db in
             for rule in try anew(db) { try db.execute(sql: "DELETE FROM ruleState WHERE rule = ?", arguments: [rule]) }
             let others = try Int.fetchOne(
@@ -166,7 +173,7 @@ package struct RuleStore: Sendable {
             }
             try db.execute(
                 sql: "INSERT OR REPLACE INTO \(table)(name, \(column)) VALUES(?, ?)",
-                arguments: [name, String(decoding: json.json, as: UTF8.self)])
+                arguments: [name, String(decoding: text, as: UTF8.self)])
         }
     }
 }

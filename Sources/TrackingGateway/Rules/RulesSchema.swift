@@ -37,6 +37,20 @@ enum RulesSchema {
                     trackable TEXT PRIMARY KEY NOT NULL, stream TEXT NOT NULL, seq INTEGER NOT NULL) STRICT
                 """
             ]),
+        GatewayDatabase.Migration(
+            "rules-3",
+            [
+                // A message's id is its place and this.
+                "ALTER TABLE outbox ADD COLUMN base INTEGER NOT NULL DEFAULT 0",
+                "CREATE TABLE outboxBase(value INTEGER NOT NULL) STRICT",
+                "INSERT INTO outboxBase(value) VALUES(0)",
+                """
+                CREATE TABLE outboxTold(
+                    trackable TEXT NOT NULL, kind TEXT NOT NULL, stream TEXT NOT NULL, seq INTEGER NOT NULL,
+                    time REAL NOT NULL, PRIMARY KEY(trackable, kind, stream)) STRICT, WITHOUT ROWID
+                """,
+                "CREATE TABLE outboxToldUntil(time REAL NOT NULL) STRICT",
+            ]),
     ]
 
     /// Whoever changes a rule, or what it needs, counts on: a program that runs sees that there is something new.

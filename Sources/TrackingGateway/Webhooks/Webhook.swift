@@ -18,8 +18,10 @@ package struct Webhook: Hashable, Sendable, CustomStringConvertible {
     ///
     /// - Throws: `invalidConfiguration` when the address is no web address, or the secret has fewer than 16 bytes.
     package init(url: String, secret: String) throws(TrackingError) {
-        guard url.hasPrefix("https://") || url.hasPrefix("http://"), url.utf8.count <= 2048 else {
-            throw TrackingError(.invalidConfiguration, "a webhook's address begins with https:// or http://")
+        let isAddress = url.wholeMatch(of: #/https?:\/\/[^\/?#\s][^\s]*/#) != nil
+        guard isAddress, url.utf8.count <= 2048 else {
+            throw TrackingError(
+                .invalidConfiguration, "a webhook's address is https:// or http://, a host, and no blanks")
         }
         guard secret.utf8.count >= 16 else {
             throw TrackingError(.invalidConfiguration, "the secret that signs webhooks has 16 bytes at least")
@@ -55,10 +57,13 @@ package struct Webhook: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static func message(_ entry: Outbox.Entry) -> [UInt8] {
-        let members: [String: JSONValue] = [
-            "id": .number(Double(entry.place)), "trackable": .text(entry.trackable.rawValue),
+        var members: [String: JSONValue] = [
+            "id": .number(Double(entry.id)), "trackable": .text(entry.trackable.rawValue),
             "kind": .text(entry.kind.rawValue), "time": .number(entry.time.seconds),
         ]
+        if entry.kind == .event, (try? MessageCodec.decodeEvent(entry.payload.utf8))?.isLate(at: entry.time) == true {
+            members["late"] = .flag(true)
+        }
         // The payload as it is: it is JSON already.
         return JSONValue.object(members).json.dropLast() + Array(",\"payload\":\(entry.payload)}".utf8)
     }

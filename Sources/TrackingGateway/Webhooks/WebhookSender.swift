@@ -12,25 +12,27 @@ package struct WebhookSender: Sendable {
     private let kinds: Set<Outbox.Kind>
     private let outbox: Outbox
     private let client: HTTPClient
+    private let patience: Duration
     private let now: @Sendable () -> UnixTime
     private let figures: WebhookFigures
     private let logger: Logger
 
-    /// How long an answer is waited for.
-    private static let patience = TimeAmount.seconds(10)
     /// The longest wait between two tries.
     private static let longestWait = Duration.seconds(300)
 
     /// Makes a sender that tells nothing yet.
+    ///
+    /// - Parameter patience: How long an answer is waited for, and then what it says.
     package init(
         _ webhook: Webhook, kinds: Set<Outbox.Kind>, outbox: Outbox, client: HTTPClient,
-        figures: WebhookFigures = WebhookFigures(), logger: Logger = Logger(label: "godwit.webhook"),
-        now: @escaping @Sendable () -> UnixTime
+        patience: Duration = .seconds(10), figures: WebhookFigures = WebhookFigures(),
+        logger: Logger = Logger(label: "godwit.webhook"), now: @escaping @Sendable () -> UnixTime
     ) {
         self.webhook = webhook
         self.kinds = kinds
         self.outbox = outbox
         self.client = client
+        self.patience = patience
         self.figures = figures
         self.logger = logger
         self.now = now
@@ -95,12 +97,21 @@ package struct WebhookSender: Sendable {
         request.headers.add(name: "godwit-signature", value: self.webhook.signature(of: body, at: self.now()))
         request.body = .bytes(ByteBuffer(bytes: body))
         do {
-            let response = try await self.client.execute(request, timeout: Self.patience)
-            // What it says does not matter; so that the connection can be used again it is read, up to an end.
-            _ = try? await response.body.collect(upTo: 64 * 1024)
+            let response = try await self.client.execute(request, timeout: TimeAmount(self.patience))
+            await self.read(response.body)
             return Answer(status: response.status.code, text: "it answered \(response.status.code)")
         } catch {
             return Answer(status: nil, text: "\(error)")
+        }
+    }
+
+    /// What it says does not matter; so that the connection can be used again it is read, up to an end, and not for long.
+    private func read(_ body: HTTPClientResponse.Body) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { _ = try? await body.collect(upTo: 64 * 1024) }
+            group.addTask { try? await Task.sleep(for: self.patience) }
+            await group.next()
+            group.cancelAll()
         }
     }
 
@@ -108,7 +119,7 @@ package struct WebhookSender: Sendable {
         self.figures.setAside()
         self.logger.warning(
             "a webhook refuses a message; it is left out",
-            metadata: ["webhook": "\(self.webhook)", "id": "\(entry.place)", "reason": "\(reason)"])
+            metadata: ["webhook": "\(self.webhook)", "id": "\(entry.id)", "reason": "\(reason)"])
     }
 
     private func report(_ reason: String, _ failures: Int) {

@@ -22,8 +22,9 @@ struct GPXWriter: PointWriter {
         let start = self.isSegmentOpen ? "" : "<trkseg>\n"
         self.isSegmentOpen = true
         let place = point.coordinate
-        var text =
-            start + "<trkpt lat=\"\(place.latitude.decimal ?? "")\" lon=\"\(place.longitude.decimal ?? "")\">"
+        // GPX has no 180.
+        let longitude = place.longitude == 180 ? -180 : place.longitude
+        var text = start + "<trkpt lat=\"\(place.latitude.decimal ?? "")\" lon=\"\(longitude.decimal ?? "")\">"
         if let altitude = point.altitude?.decimal { text += "<ele>\(altitude)</ele>" }
         text += "<time>\(ISO8601.text(point.time))</time>" + Self.extensions(of: point) + "</trkpt>\n"
         return Array(text.utf8)

@@ -24,15 +24,25 @@ struct JSONLinesWriter: PointWriter {
     }
 }
 
-/// A FeatureCollection, one Feature a line.
+/// A FeatureCollection, one Feature a line. A Feature that the track does not go on to from the one before has the member
+/// `interrupted`, beside its properties, which are the point's.
 struct GeoJSONWriter: PointWriter {
     private var isFirst = true
+    private var isInterrupted = false
 
     func begin() -> String { #"{"type":"FeatureCollection","features":["# }
 
     mutating func append(_ point: Location) -> [UInt8] {
-        defer { self.isFirst = false }
-        return Array((self.isFirst ? "\n" : ",\n").utf8) + LocationCodec.encodeFeature(point)
+        defer { (self.isFirst, self.isInterrupted) = (false, false) }
+        let feature = LocationCodec.encodeFeature(point)
+        guard !self.isFirst else { return Array("\n".utf8) + feature }
+        guard self.isInterrupted else { return Array(",\n".utf8) + feature }
+        return Array(",\n{\"interrupted\":true,".utf8) + feature.dropFirst()
+    }
+
+    mutating func interrupt() -> String {
+        self.isInterrupted = true
+        return ""
     }
 
     func finish() -> String { "\n]}\n" }

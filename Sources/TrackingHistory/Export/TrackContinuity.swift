@@ -9,7 +9,8 @@ public struct TrackContinuity: Sendable {
         /// Only what is stored: trips, events, and points that were not read; since this time. Or one of the points has no
         /// number, and nothing is known of what lies between.
         case passedOver(since: UnixTime)
-        /// Something that is not stored.
+        /// Something that is not stored; or the point is of another stream than the last that had a number, and nothing is known
+        /// of what lies between.
         case missing
     }
 
@@ -21,14 +22,16 @@ public struct TrackContinuity: Sendable {
     /// Makes it, from what is known of the streams.
     public init(_ coverage: [StreamID: StreamCoverage]) { self.coverage = coverage }
 
-    /// Goes on to a point, and tells what lies between the one before and it. Points of different streams say nothing of that.
+    /// Goes on to a point, and tells what lies between the one before and it.
     public mutating func step(to point: Location) -> Step {
         defer { self.lastTime = point.time }
         guard let stream = point.stream, let seq = point.seq else {
             return self.lastTime.map { .passedOver(since: $0) } ?? .next
         }
         defer { self.last = (stream, seq, point.time) }
-        guard let last = self.last, last.stream == stream, seq > last.seq + 1 else { return .next }
+        guard let last = self.last else { return .next }
+        guard last.stream == stream else { return .missing }
+        guard seq > last.seq + 1 else { return .next }
         guard let stored = self.coverage[stream]?[.stored], let end = stored.end(ofRangeWith: last.seq + 1),
             end >= seq - 1
         else { return .missing }

@@ -60,7 +60,7 @@ struct CSVCutter: Sendable {
         }
     }
 
-    /// The first line says what separates: the first of `,`, `;` and tab that stands in it.
+    /// The first line says what separates: the first of `,`, `;` and tab that stands in it outside of quotes.
     private mutating func takeHead(_ byte: UInt8, _ records: inout [Record]) {
         let isEnd = byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
         if !isEnd, self.head.count <= Self.limit { return self.head.append(byte) }
@@ -71,7 +71,12 @@ struct CSVCutter: Sendable {
             return
         }
         let separators = [UInt8(ascii: ","), UInt8(ascii: ";"), 0x09]
-        self.separator = self.head.first(where: separators.contains) ?? separators[0]
+        var isQuoted = false
+        let first = self.head.first { byte in
+            if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
+            return !isQuoted && separators.contains(byte)
+        }
+        self.separator = first ?? separators[0]
         let bytes = self.head.starts(with: [0xEF, 0xBB, 0xBF]) ? self.head.dropFirst(3) : self.head[...]
         self.head = []
         for byte in bytes + [byte] { self.takeField(byte, &records) }

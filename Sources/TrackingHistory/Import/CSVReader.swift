@@ -56,7 +56,7 @@ struct CSVReader: RecordingDecoder {
         }
         var draft = PointDraft()
         for (name, field) in zip(self.columns, fields) where !field.isEmpty {
-            draft.set(name, to: .text(self.withPoint(field, in: name)))
+            draft.set(name, to: .text(self.cleaned(field, in: name)))
         }
         do throws(BadPoint) {
             return .fix(try draft.location())
@@ -65,12 +65,22 @@ struct CSVReader: RecordingDecoder {
         }
     }
 
-    /// A number with a decimal comma, as is written where `;` or a tab separates, with a point in its place.
-    private func withPoint(_ field: String, in column: String) -> String {
-        guard self.cutter.separator != UInt8(ascii: ","), field.utf8.count(where: { $0 == UInt8(ascii: ",") }) == 1,
-            PointDraft.meaning(of: column) != nil
-        else { return field }
-        let number = field.replacing(",", with: ".")
-        return Double(number) == nil ? field : number
+    /// A number or a time without the blanks around it, and a number with a decimal comma, as is written where `;` or a tab
+    /// separates, with a point in its place.
+    private func cleaned(_ field: String, in column: String) -> String {
+        switch PointDraft.meaning(of: column) {
+        case nil, .tripID, .extra: return field
+        default: break
+        }
+        let bare = field.utf8.first == 0x20 || field.utf8.last == 0x20 ? Self.trimmed(field) : field
+        guard self.cutter.separator != UInt8(ascii: ","), bare.utf8.count(where: { $0 == UInt8(ascii: ",") }) == 1
+        else { return bare }
+        let number = bare.replacing(",", with: ".")
+        return Double(number) == nil ? bare : number
+    }
+
+    private static func trimmed(_ field: String) -> String {
+        let bytes = field.utf8.drop { $0 == 0x20 }.reversed().drop { $0 == 0x20 }.reversed()
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -1,7 +1,7 @@
 public import TrackingCore
 
 /// Reads the points of a file that another program, or this one, wrote (`docs/history.md`, "Import"): give it the bytes piece
-/// by piece.
+/// by piece. Text is in UTF-8, or in UTF-16 with a byte order mark.
 ///
 /// What is no point is refused and said, with where it stands and why, and the next one is read. Nothing that a file holds
 /// makes the reader hold more than one record of it, which is at most 128 KB.
@@ -37,6 +37,7 @@ public struct HistoryReader: Sendable {
     }
 
     private var decoder: any RecordingDecoder
+    private var text = UnicodeText()
 
     /// Makes a reader at the beginning of a file.
     public init(_ format: Format) {
@@ -53,8 +54,12 @@ public struct HistoryReader: Sendable {
     public var failure: TrackingError? { self.decoder.failure }
 
     /// Takes in the next bytes, and gives what they complete: fixes, and what was refused.
-    public mutating func append(_ bytes: ArraySlice<UInt8>) -> [SourceEvent] { self.decoder.append(bytes) }
+    public mutating func append(_ bytes: ArraySlice<UInt8>) -> [SourceEvent] {
+        self.decoder.append(self.text.append(bytes))
+    }
 
     /// The file ends here. Gives what was incomplete, or sets ``failure`` where the file was of another format.
-    public mutating func finish() -> [SourceEvent] { self.decoder.finish() }
+    public mutating func finish() -> [SourceEvent] {
+        self.decoder.append(self.text.finish()) + self.decoder.finish()
+    }
 }

@@ -236,7 +236,7 @@ public actor MQTTClient {
             self.wakeLinkWaiters()
         case .disconnected(let end):
             let error = end.reason ?? TrackingError(.stopped, "the client was closed")
-            self.link = end.retry == nil ? .ended : end.lasted == nil ? .down(error) : .pending
+            self.link = end.retry == nil ? .ended : end.failure.map { .down($0) } ?? .pending
             self.failOutcomes(end.lasted == nil ? error : Self.lost(error))
             self.resubscriptions = [:]
             self.wakeLinkWaiters()

@@ -51,6 +51,13 @@ final class EventQueue: Sendable {
     /// Whether the loop may read on.
     var hasRoom: Bool { self.state.withLock { !$0.isFull } }
 
+    /// Whether so much waits that not even what shows that the connection lives is read.
+    var isOverfull: Bool {
+        self.state.withLock {
+            $0.count > 2 * self.limits.waitingEvents || $0.bytes > 2 * self.limits.waitingBytes
+        }
+    }
+
     /// Says what is called, once, when there is room again after ``append(_:bytes:connection:)`` found none.
     func listen(_ onRoom: (@Sendable () -> Void)?) { self.state.withLock { $0.onRoom = onRoom } }
 

@@ -24,6 +24,14 @@ extension MQTTConnection {
         self.sink.reset()
     }
 
+    /// Closes what took too long. An attempt that an address left unanswered is begun with another one next time.
+    func abandon() {
+        if let link = self.link, link.handle != nil, !link.isAccepted {
+            self.addressOffsets[link.attempt.endpoint, default: 0] += 1
+        }
+        self.closeLink()
+    }
+
     private func prepared(_ result: Result<PreparedEndpoint, TrackingError>, lookup: Int) {
         guard lookup == self.lookups, let attempt = self.link?.attempt else { return }
         self.now = .current

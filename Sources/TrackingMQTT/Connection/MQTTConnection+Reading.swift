@@ -86,8 +86,10 @@ extension MQTTConnection {
         // A ping would take along what is withheld.
         guard !self.isWithholding else { return self.endWithholding() }
         // While reading is held back, one packet now and then shows libmosquitto that the connection lives, and its
-        // acknowledgement shows the broker.
-        if self.isHeldBack, case .ended(let result) = handle.read() { return self.handleEnded(result) }
+        // acknowledgement shows the broker; but not without end.
+        if self.isHeldBack, !self.events.isOverfull, case .ended(let result) = handle.read() {
+            return self.handleEnded(result)
+        }
         if case .ended(let result) = handle.keepAlive() { return self.handleEnded(result) }
         if handle.wantsWrite, case .ended(let result) = handle.write() { self.handleEnded(result) }
     }

@@ -2,12 +2,18 @@ import CMosquitto
 import Logging
 import TrackingCore
 
-/// A subscription that is sent in parts: it is long, or one of its filters is suspected and goes by itself.
+/// A subscription that is sent in parts: it is long, the broker takes no packet so large, or one of its filters is suspected
+/// and goes by itself.
 struct SplitSubscription {
+    /// The most bytes of filters that one packet has anywhere.
+    static let maximumBytes = 8_192
+
     /// The answers so far, in the order of the filters.
     var refusals: [TrackingError?] = []
     /// Whether the next part was sent.
     var isSent = false
+    /// The most bytes of filters in one packet, as far as is known.
+    var bytes = Self.maximumBytes
 }
 
 /// Topics and filters that the broker may answer by closing the connection.
@@ -44,7 +50,7 @@ extension MQTTConnection {
             }
             self.split = split
             guard !split.isSent, self.sink.inFlight.isEmpty else { return false }
-            let part = self.part(of: waiting)
+            let part = self.part(of: waiting, bytes: split.bytes)
             do throws(MosquittoResult) {
                 let packet = try handle.subscribe(part)
                 self.sink.inFlight.append(
@@ -53,6 +59,10 @@ extension MQTTConnection {
                         isPart: true))
                 split.isSent = true
             } catch {
+                if error.isTooLarge, part.count > 1 {
+                    split.bytes = Self.bytes(of: part) / 2
+                    continue
+                }
                 let refusal = error.refusal(of: "the subscription")
                 split.refusals += part.map { _ in refusal }
             }
@@ -63,26 +73,22 @@ extension MQTTConnection {
     }
 
     /// What goes in one packet of filters of which the first is sent: up to the next that is suspected or refused.
-    private func part(of filters: ArraySlice<String>) -> [String] {
-        let first = filters.prefix(1)
-        guard !self.hasSuspect(Array(first)) else { return Array(first) }
-        var bytes = 0
+    private func part(of filters: ArraySlice<String>, bytes limit: Int) -> [String] {
+        let first = Array(filters.prefix(1))
+        guard !self.hasSuspect(first) else { return first }
+        var bytes = Self.bytes(of: first)
         let further = filters.dropFirst().prefix { filter in
-            bytes += Self.packetBytes(filter)
-            return bytes <= Self.partBytes && !self.hasSuspect([filter]) && self.refusal(ofFilter: filter) == nil
+            bytes += Self.bytes(of: [filter])
+            return bytes <= limit && !self.hasSuspect([filter]) && self.refusal(ofFilter: filter) == nil
         }
-        return Array(first + further)
+        return first + further
     }
 
     /// Whether they go in several packets: brokers limit a packet's size, and close the connection beyond it.
-    static func areLong(_ filters: [String]) -> Bool {
-        filters.reduce(0) { $0 + Self.packetBytes($1) } > Self.partBytes
-    }
+    static func areLong(_ filters: [String]) -> Bool { self.bytes(of: filters) > SplitSubscription.maximumBytes }
 
-    private static let partBytes = 8_192
-
-    /// What a filter takes in a packet, with its length and its options.
-    private static func packetBytes(_ filter: String) -> Int { filter.utf8.count + 3 }
+    /// What filters take in a packet, each with its length and its options.
+    static func bytes(of filters: [String]) -> Int { filters.reduce(0) { $0 + $1.utf8.count + 3 } }
 
     /// A connection that stood came to its end: what the broker left unanswered may be why.
     func suspectUnanswered(_ result: MosquittoResult) {

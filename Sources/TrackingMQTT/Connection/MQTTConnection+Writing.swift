@@ -95,6 +95,10 @@ extension MQTTConnection {
                 InFlight.Subscription(
                     packet: packet, token: token, sent: self.now, refusals: refusals, filters: valid))
         } catch {
+            if error.isTooLarge, valid.count > 1 {
+                self.split = SplitSubscription(bytes: Self.bytes(of: valid) / 2)
+                return self.subscribeInParts(filters, token, on: handle)
+            }
             let refusal = error.refusal(of: "the subscription")
             self.sink.batch.append(.subscribed(token, refusals: refusals.map { $0 ?? refusal }))
         }

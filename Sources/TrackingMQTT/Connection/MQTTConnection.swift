@@ -125,7 +125,7 @@ actor MQTTConnection {
     private func perform(_ action: ConnectionStateMachine.Action) {
         switch action {
         case .connect(let attempt): self.connect(attempt)
-        case .abandon: self.closeLink()
+        case .abandon: self.abandon()
         case .sendGoodbye: self.sendGoodbye()
         case .tell(.connected(let connection, let sessionPresent)):
             self.becomeConnected(connection, sessionPresent: sessionPresent)

@@ -28,6 +28,9 @@ struct MosquittoResult: Error, Hashable {
         }
     }
 
+    /// Whether the broker has said that it takes no packet so large.
+    var isTooLarge: Bool { self.code == MOSQ_ERR_OVERSIZE_PACKET.rawValue }
+
     /// What happened, in words.
     var text: String {
         switch self.code {

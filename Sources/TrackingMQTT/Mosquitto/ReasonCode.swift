@@ -23,7 +23,14 @@ enum ReasonCode {
             case (.v311, 5): 0x87
             default: UInt8(truncatingIfNeeded: code)
             }
-        return self.error(reason, "the broker refused the connection")
+        let error = self.error(reason, "the broker refused the connection")
+        return self.passes(reason) ? TrackingError(.brokerUnreachable, error.message, reasonCode: reason) : error
+    }
+
+    /// Whether a refusal of the connection is about the broker and the moment, not about this client: it is in trouble, not
+    /// available, busy, over a quota or a rate, or elsewhere.
+    private static func passes(_ reason: UInt8) -> Bool {
+        [0x80, 0x83, 0x88, 0x89, 0x97, 0x9C, 0x9D, 0x9F].contains(reason)
     }
 
     /// A PUBACK's or SUBACK's code; `nil` below 0x80, where it is no refusal.

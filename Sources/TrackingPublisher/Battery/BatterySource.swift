@@ -3,11 +3,14 @@ public import TrackingCore
 /// Where the charge of the device's battery comes from.
 public protocol BatterySource: Sendable {
     /// Delivers the charge at once and whenever it changes, until the task is cancelled or nothing can change any more.
-    func run(deliver: @escaping @Sendable (BatteryEvent) async -> Void) async
+    func run(deliver: @escaping BatteryEvent.Delivery) async
 }
 
 /// What a battery tells.
 public enum BatteryEvent: Hashable, Sendable {
+    /// Whoever is told; the same type in every package, whatever its async functions inherit.
+    public typealias Delivery = @Sendable @concurrent (BatteryEvent) async -> Void
+
     /// The charge in percent, 0…100; `nil` when it is unknown.
     case level(Double?)
     /// What was refused, said once for each new reason; the charge is unknown meanwhile.

@@ -10,7 +10,7 @@ public struct FileBattery: BatterySource {
     }
 
     /// Delivers the charge at once and whenever it changes, until cancelled.
-    public func run(deliver: @escaping @Sendable (BatteryEvent) async -> Void) async {
+    public func run(deliver: @escaping BatteryEvent.Delivery) async {
         var follower = BatteryFollower(name: "battery file:\(self.path)")
         await follower.follow(every: self.period, deliver) {
             guard let bytes = SmallFile.read(self.path) else { return .failure("cannot be read") }

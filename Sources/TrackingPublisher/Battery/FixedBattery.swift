@@ -6,7 +6,7 @@ public struct FixedBattery: BatterySource {
     public init(percent: Double) { self.percent = percent }
 
     /// Delivers the charge, once.
-    public func run(deliver: @escaping @Sendable (BatteryEvent) async -> Void) async {
+    public func run(deliver: @escaping BatteryEvent.Delivery) async {
         await deliver(.level(self.percent))
     }
 }

@@ -10,7 +10,7 @@ public struct LinuxBattery: BatterySource {
     }
 
     /// Delivers the charge at once and whenever it changes, until cancelled. A device without a battery is unknown.
-    public func run(deliver: @escaping @Sendable (BatteryEvent) async -> Void) async {
+    public func run(deliver: @escaping BatteryEvent.Delivery) async {
         var follower = BatteryFollower(name: "battery \(self.directory)")
         await follower.follow(every: self.period, deliver) {
             self.percent.map { .percent($0) } ?? .absent

@@ -1,6 +1,8 @@
 import TrackingCore
 
-/// How new what was last told of a trackable is that is fed from outside: nothing older is told as if it were news.
+/// How new what was last told of a trackable is that is fed from outside: no older position, and no older version of a trip, is
+/// told as if it were news. What happened is told however late, within a week: it takes no other event's place. What is older is told
+/// where nothing newer was.
 ///
 /// It is kept in the log, so that a backlog that comes after a restart is none either.
 struct ToldTimes: Hashable, Sendable {
@@ -13,6 +15,8 @@ struct ToldTimes: Hashable, Sendable {
 
     /// How far ahead of the clock something may be and still be news.
     private static let ahead = LocationFilter.maximumAhead
+    /// How long ago something may have happened and still be told.
+    private static let longestLateness = Duration.seconds(7 * 86_400)
 
     init() {}
 
@@ -32,17 +36,20 @@ struct ToldTimes: Hashable, Sendable {
         Double(word).flatMap { $0.isFinite ? UnixTime($0) : nil }
     }
 
-    /// Whether a record is news; then nothing older of its kind is any more. What claims to be from the future never is: it
-    /// would keep everything else from being told until then.
+    /// Whether a record is news; then no older position, or version of a trip, is any more. What claims to be from the future never
+    /// is: it would keep everything else from being told until then.
     mutating func isNews(_ content: RecordDraft.Content, at time: UnixTime, now: UnixTime) -> Bool {
-        let kind: WritableKeyPath<ToldTimes, UnixTime?> =
-            switch content {
-            case .point: \.point
-            case .event: \.event
-            case .trip: \.trip
-            }
-        guard time.since(now) <= Self.ahead, self[keyPath: kind].map({ $0 <= time }) ?? true else { return false }
-        self[keyPath: kind] = time
+        guard time.since(now) <= Self.ahead else { return false }
+        switch content {
+        case .point: return Self.isNewest(time, &self.point)
+        case .event: return Self.isNewest(time, &self.event) || now.since(time) <= Self.longestLateness
+        case .trip: return Self.isNewest(time, &self.trip)
+        }
+    }
+
+    private static func isNewest(_ time: UnixTime, _ last: inout UnixTime?) -> Bool {
+        guard last.map({ $0 <= time }) ?? true else { return false }
+        last = time
         return true
     }
 }

@@ -13,9 +13,12 @@ public protocol LocationSource: Sendable {
     /// `deliver` suspends until the fix was taken in, so that a recording at full speed is held to the pace of what
     /// follows and nothing is lost. It is called by one task, one event after the other.
     ///
+    /// In a package with `NonisolatedNonsendingByDefault` the type of `deliver` is to be named as here; elsewhere it is
+    /// `@Sendable (SourceEvent) async -> Void` as well.
+    ///
     /// - Throws: `inputUnreadable` when the file, device or receiver cannot be opened or breaks. May be called again then:
     ///   that is how a broken source is tried again, after a wait that is the caller's to choose.
-    func run(deliver: @escaping @Sendable (SourceEvent) async -> Void) async throws(TrackingError)
+    func run(deliver: @escaping SourceEvent.Delivery) async throws(TrackingError)
 
     /// Says which resolution is wanted from now on; may be called at any time, also before ``run(deliver:)``.
     ///

@@ -23,7 +23,7 @@ extension SourceSpecification {
         case .simulation:
             guard case .times(let factor) = pace else {
                 throw TrackingError(
-                    .invalidConfiguration, "simulate: goes on for ever and has no --speed max; give it a number")
+                    .invalidConfiguration, "simulate: goes on for ever and has no speed max; give it a number")
             }
             return SimulatedSource(SimulatedSource.Configuration(speedFactor: factor, accuracy: self.accuracy))
         }
@@ -41,6 +41,14 @@ extension SourceSpecification {
         case .gpsd, .nmeaServer: true
         case .nmeaPath(let path): Self.isDevice(path)
         case .nmeaStandardInput, .gpx, .jsonLines, .jsonLinesStandardInput, .simulation: false
+        }
+    }
+
+    /// Whether it reads what is piped into the program.
+    public var readsStandardInput: Bool {
+        switch self.input {
+        case .nmeaStandardInput, .jsonLinesStandardInput: true
+        case .gpsd, .nmeaServer, .nmeaPath, .gpx, .jsonLines, .simulation: false
         }
     }
 

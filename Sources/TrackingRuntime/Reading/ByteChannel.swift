@@ -73,9 +73,25 @@ package final class ByteChannel {
         }
     }
 
-    /// Writes all of `bytes`, or throws `inputUnreadable` when it broke or took longer than five seconds.
-    package func write(_ bytes: [UInt8]) async throws(TrackingError) {
-        let deadline = SourceClock.now.advanced(by: .seconds(5))
+    /// Passes over what comes, until it ends or the task is cancelled: all of it that is there by then. A regular file, which is
+    /// no news to anybody, is left alone.
+    package func discard() async {
+        guard !self.isRegular else { return }
+        while case .bytes? = try? await self.read() {}
+        var left: Int32 = 0
+        guard ioctl(self.descriptor, UInt(FIONREAD), &left) == 0 else { return }
+        while left > 0, self.isReadable {
+            let count = self.buffer.withUnsafeMutableBytes {
+                Glibc.read(self.descriptor, $0.baseAddress, min($0.count, Int(left)))
+            }
+            guard count > 0 else { return }
+            left -= Int32(count)
+        }
+    }
+
+    /// Writes all of `bytes`, or throws `inputUnreadable` when it broke or took longer than `limit`.
+    package func write(_ bytes: [UInt8], within limit: Duration = .seconds(5)) async throws(TrackingError) {
+        let deadline = SourceClock.now.advanced(by: limit)
         var rest = bytes[...]
         var hasNews = false
         while !rest.isEmpty {

@@ -49,24 +49,34 @@ struct PointPartitions {
     private var known: Set<Month> = []
     /// The month that was looked for last, which is known.
     private var latest: Range<UnixTime>?
+    /// Until when no month is looked for.
+    private var pause: ContinuousClock.Instant?
 
-    /// The months that the points of a batch need and that are not known to be there.
-    mutating func missing(for batch: RecordingBatch) -> [Month] {
+    /// So long nothing is tried after a month could not be made: meanwhile its points are stored among those of other times.
+    private static let longestPause = Duration.seconds(60)
+
+    /// The months that the points of a batch need and that are not known to be there; with the month that it is, the next one.
+    mutating func missing(for batch: RecordingBatch, now: ContinuousClock.Instant) -> [Month] {
+        if let pause = self.pause, now < pause { return [] }
         var missing: Set<Month> = []
         for recording in batch.recordings {
             let limit = UnixTime(recording.receivedAt.seconds + 62 * 86_400)
             for point in recording.points where self.latest?.contains(point.time) != true {
                 guard point.time >= RecordedTime.earliest, point.time < limit else { continue }
                 let month = Month(point.time)
-                guard self.known.contains(month) else {
-                    missing.insert(month)
+                let needed = month == Month(recording.receivedAt) ? [month, month.next] : [month]
+                guard self.known.isSuperset(of: needed) else {
+                    missing.formUnion(needed)
                     continue
                 }
                 self.latest = month.start..<month.next.start
             }
         }
-        return missing.sorted()
+        return missing.subtracting(self.known).sorted()
     }
 
-    mutating func made(_ months: [Month]) { self.known.formUnion(months) }
+    mutating func made(_ month: Month) { self.known.insert(month) }
+
+    /// A month could not be made: somebody reads what its partition takes over, for hours perhaps.
+    mutating func notMade(now: ContinuousClock.Instant) { self.pause = now + Self.longestPause }
 }

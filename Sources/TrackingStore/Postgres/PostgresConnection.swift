@@ -96,6 +96,22 @@ final class PostgresConnection: @unchecked Sendable {  // only whoever holds the
     /// Runs statements without values, one after the other.
     func runAll(_ sql: String) throws(TrackingError) { _ = try self.rows(PQexec(self.pointer, sql)) }
 
+    /// So long one who stores waits for a lock: then nothing is stored, and it is said and tried again.
+    static let lockTimeout = "10s"
+
+    /// Waits for locks no longer than one who stores.
+    func limitWaiting() throws(TrackingError) { try self.runAll("SET lock_timeout = '\(Self.lockTimeout)'") }
+
+    /// Does something that waits for locks as long as that takes.
+    func waitingForLocks<Value>(_ body: () throws(TrackingError) -> Value) throws(TrackingError) -> Value {
+        try self.runAll("SET lock_timeout = 0")
+        defer {
+            if self.isInTransaction { try? self.runAll("ROLLBACK") }
+            try? self.limitWaiting()
+        }
+        return try body()
+    }
+
     /// Sends statements without values. What they give is read by ``sentCount()``, before anything else is done.
     func send(_ sql: String) throws(TrackingError) {
         guard PQsendQuery(self.pointer, sql) == 1 else { throw self.failure("PostgreSQL") }

@@ -14,7 +14,19 @@ enum PostgresHistorySchema {
     ///
     /// - Throws: `storeUnusable` when it is of a newer version; `storeFailed`.
     static func prepare(_ connection: PostgresConnection) throws(TrackingError) {
-        try connection.runAll("SET client_min_messages = warning; SET synchronous_commit = on")
+        try connection.runAll(self.session)
+        if try self.version(connection) != self.migrations.count { try self.migrateAlone(connection) }
+        try connection.runAll("SET search_path = \(self.name), public")
+    }
+
+    /// Whoever stores waits for who is in the middle of a transaction: the server does not wait for one that is gone or stands
+    /// still.
+    private static let session = """
+        SET client_min_messages = warning; SET synchronous_commit = on; SET idle_in_transaction_session_timeout = '120s';
+        SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET tcp_user_timeout = '15s'
+        """
+
+    private static func migrateAlone(_ connection: PostgresConnection) throws(TrackingError) {
         try connection.runAll("SELECT pg_advisory_lock(\(self.lock))")
         do throws(TrackingError) {
             try self.migrate(connection)
@@ -24,15 +36,15 @@ enum PostgresHistorySchema {
             throw error
         }
         try connection.runAll("SELECT pg_advisory_unlock(\(self.lock))")
-        try connection.runAll("SET search_path = \(self.name), public")
+    }
+
+    private static func version(_ connection: PostgresConnection) throws(TrackingError) -> Int {
+        let exists = try connection.run("SELECT 1::bigint FROM pg_namespace WHERE nspname = '\(self.name)'").count > 0
+        return exists ? Int(try connection.run("SELECT version FROM \(self.name).schema_version").integer(0, 0)) : 0
     }
 
     private static func migrate(_ connection: PostgresConnection) throws(TrackingError) {
-        let exists = try connection.run("SELECT 1::bigint FROM pg_namespace WHERE nspname = '\(self.name)'").count > 0
-        var version = 0
-        if exists {
-            version = Int(try connection.run("SELECT version FROM \(self.name).schema_version").integer(0, 0))
-        }
+        let version = try self.version(connection)
         guard version <= self.migrations.count else {
             throw TrackingError(
                 .storeUnusable,

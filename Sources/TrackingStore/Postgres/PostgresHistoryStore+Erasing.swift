@@ -9,12 +9,14 @@ extension PostgresHistoryStore {
     ) async throws(TrackingError) -> EraseReport {
         try await self.write { connection, known throws(TrackingError) in
             defer { known.forget() }
-            try known.settle(trackable, at: now, connection)
-            guard let loaded = try PostgresLedger.load([trackable], connection).first else { return EraseReport() }
-            var erasing = PostgresErasing(of: loaded.trackable, connection)
-            try erasing.run(trackable, before: before, now: now)
-            try connection.runAll("COMMIT")
-            return erasing.rewrite()
+            return try connection.waitingForLocks { () throws(TrackingError) in
+                try known.settle(trackable, at: now, connection)
+                guard let loaded = try PostgresLedger.load([trackable], connection).first else { return EraseReport() }
+                var erasing = PostgresErasing(of: loaded.trackable, connection)
+                try erasing.run(trackable, before: before, now: now)
+                try connection.runAll("COMMIT")
+                return erasing.rewrite()
+            }
         }
     }
 
@@ -74,6 +76,11 @@ extension PostgresHistoryStore {
                 UPDATE trackable SET last_time = NULL, last_stream = NULL, last_seq = NULL \
                 WHERE number = $1 AND last_time <= $2
                 """, values)
+            try connection.run(
+                """
+                UPDATE trackable SET run_first = NULL, run_last = NULL, run_south = NULL, run_west = NULL, run_north = NULL, \
+                run_east = NULL, run_count = NULL WHERE number = $1 AND run_last <= $2
+                """, values)
         }
         try connection.runAll("COMMIT")
         known.ledger.forget(id)
@@ -119,27 +126,38 @@ private struct PostgresErasing {
     /// Marks the numbers of what is to be erased.
     private func mark(before limit: Double) throws(TrackingError) {
         let number = PostgresValue.int(self.trackable.number)
+        let erased = limit == .infinity ? [:] : try self.seqs(before: limit)
         let rows = try self.connection.run("SELECT number, last FROM stream WHERE trackable = $1", [number])
         for stream in try PostgresLedger.streams(rows, first: 0, self.connection) {
             var coverage = stream.coverage
             if limit == .infinity {
-                coverage.eraseStored()
+                coverage.erase(.stored)
             } else {
-                for range in try self.seqs(of: stream.number, before: limit).ranges { coverage.declare(range, .erased) }
+                for seqs in erased[stream.number] ?? [] { coverage.declare(seqs, .erased) }
             }
+            coverage.erase(.refused)
             try self.connection.run("DELETE FROM coverage WHERE stream = $1", [.int(stream.number)])
             try PostgresWriting(self.connection).write(coverage.ranges.map { (stream.number, $0) })
         }
     }
 
-    private func seqs(of stream: Int64, before limit: Double) throws(TrackingError) -> SeqSet {
+    /// The numbers of what is of an earlier time, by stream: a trackable may have thousands of streams, and each point is looked
+    /// at once. The server tells their ranges, as there may be millions.
+    private func seqs(before limit: Double) throws(TrackingError) -> [Int64: [ClosedRange<UInt64>]] {
         let rows = try self.connection.run(
             """
-            SELECT seq FROM point WHERE trackable = $1 AND time < $2 AND stream = $3 UNION ALL \
-            SELECT seq FROM event WHERE trackable = $1 AND time < $2 AND stream = $3 UNION ALL \
-            SELECT seq FROM trip WHERE trackable = $1 AND start < $2 AND stream = $3
-            """, [.int(self.trackable.number), .double(limit), .int(stream)])
-        return SeqSet((0..<rows.count).lazy.map { UInt64(clamping: rows.integer($0, 0)) }.map { $0...$0 })
+            SELECT stream, min(seq), max(seq) FROM (SELECT stream, seq, \
+            seq - row_number() OVER (PARTITION BY stream ORDER BY seq) AS place FROM (\
+            SELECT stream, seq FROM point WHERE trackable = $1 AND time < $2 AND stream <> 0 UNION \
+            SELECT stream, seq FROM event WHERE trackable = $1 AND time < $2 UNION \
+            SELECT stream, seq FROM trip WHERE trackable = $1 AND start < $2) r) n GROUP BY stream, place
+            """, [.int(self.trackable.number), .double(limit)])
+        var seqs: [Int64: [ClosedRange<UInt64>]] = [:]
+        for row in 0..<rows.count {
+            let (first, last) = (rows.integer(row, 1), rows.integer(row, 2))
+            seqs[rows.integer(row, 0), default: []].append(UInt64(clamping: first)...UInt64(clamping: last))
+        }
+        return seqs
     }
 
     /// The boxes of what is left must not tell where the rest was.

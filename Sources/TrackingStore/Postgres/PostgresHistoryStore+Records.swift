@@ -74,14 +74,17 @@ extension PostgresHistoryStore {
         try await self.reader.perform { connection throws(TrackingError) in
             guard let known = try PostgresLedger.load([trackable], connection).first?.trackable else { return nil }
             let counts = try connection.run(
-                "SELECT count(*), count(*) FILTER (WHERE stream = 0) FROM point WHERE trackable = $1",
-                [.int(known.number)])
+                """
+                SELECT count(*), count(*) FILTER (WHERE stream = 0), count(*) FILTER (WHERE stream = 0 AND clock_fault = 1) \
+                FROM point WHERE trackable = $1
+                """, [.int(known.number)])
             let gaps = try connection.run(
                 "SELECT received FROM quarantine WHERE trackable IS NULL AND reason = $1 ORDER BY number DESC LIMIT $2",
                 [.text(RefusedMessage.possibleGapReason), .int(Int64(StoreLimits.possibleGaps))])
             return VerifyReport(
                 streams: try Self.streams(of: known, connection), points: Int(counts.integer(0, 0)),
-                unnumbered: Int(counts.integer(0, 1)), erasedBefore: known.erasedBefore,
+                unnumbered: Int(counts.integer(0, 1)), unnumberedClockFaults: Int(counts.integer(0, 2)),
+                erasedBefore: known.erasedBefore,
                 possibleGaps: (0..<gaps.count).map { UnixTime(gaps.number($0, 0)) })
         }
     }

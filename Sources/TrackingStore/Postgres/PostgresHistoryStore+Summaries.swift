@@ -18,4 +18,15 @@ extension PostgresHistoryStore {
             }
         }
     }
+
+    /// See ``HistoryStore/newest()``.
+    public func newest() async throws(TrackingError) -> NewestTimes {
+        try await self.reader.perform { connection throws(TrackingError) in
+            let rows = try connection.run(
+                "SELECT (SELECT max(last_time) FROM trackable), (SELECT max(received) FROM state)")
+            return NewestTimes(
+                position: rows.optionalNumber(0, 0).map { UnixTime($0) },
+                state: rows.optionalNumber(0, 1).map { UnixTime($0) })
+        }
+    }
 }

@@ -6,22 +6,35 @@ public import TrackingCore
 public final class PostgresHistoryStore: HistoryStore {
     let writer: PostgresThread
     let reader: PostgresThread
-    private let known = Mutex(PostgresLedger())
+    let known = Mutex(PostgresLedger())
 
     /// Opens a history, or makes one.
     ///
-    /// - Parameter address: `postgres://user@host:port/database`, or whatever else libpq understands; its environment and password
-    ///   file count as well.
+    /// - Parameters:
+    ///   - address: `postgres://user@host:port/database`, or whatever else libpq understands; its environment and password
+    ///     file count as well.
+    ///   - patience: How long is waited for an answer of a server that can be reached; then `storeFailed` is thrown. `nil`: as long
+    ///     as it takes.
+    ///   - isAway: Told why the server cannot be reached yet; that is no error then, and what is asked of the history throws
+    ///     `storeFailed` until it can be.
     /// - Throws: `invalidConfiguration` when the address cannot be read; `storeUnusable` when it is of a newer version, or the server is
     ///   there and refuses user, password or database, or has no PostGIS; `storeFailed` when it cannot be reached.
-    public init(address: String) async throws(TrackingError) {
-        self.writer = PostgresThread(address, name: "godwit.history.write")
-        self.reader = PostgresThread(address, name: "godwit.history.read")
+    public init(
+        address: String, patience: Duration? = nil, isAway: ((TrackingError) -> Void)? = nil
+    ) async throws(TrackingError) {
+        self.writer = PostgresThread(address, name: "godwit.history.write", patience: patience, isForStoring: true)
+        self.reader = PostgresThread(address, name: "godwit.history.read", patience: patience, isForStoring: false)
         do throws(TrackingError) {
             try await self.writer.perform { _ in }
         } catch {
-            guard error.code == .storeFailed, await self.writer.isServed() else { throw error }
-            try await self.openServed()
+            guard error.code == .storeFailed else { throw error }
+            if await self.writer.isServed() {
+                try await self.openServed()
+            } else if let isAway {
+                isAway(error)
+            } else {
+                throw error
+            }
         }
     }
 
@@ -66,6 +79,7 @@ public final class PostgresHistoryStore: HistoryStore {
         try await self.writer.perform { connection throws(TrackingError) in
             let result: Result<Value, TrackingError> = self.known.withLock { known in
                 do throws(TrackingError) {
+                    try known.lookForStandstill(connection)
                     return .success(try body(connection, &known))
                 } catch {
                     known.failed()

@@ -8,8 +8,11 @@ struct PostgresLedger {
     private var versions: [TrackableID: Int64] = [:]
     private var partitions = PointPartitions()
     private var turn = PostgresTurn()
+    /// Whether something failed, and nobody was looked for who may be why.
+    private var hasFailed = false
+    var standstill = PostgresStandstill()
 
-    /// So many trackables and streams are known without looking.
+    /// So much is known without looking, as ``RecordingLedger/count`` has it.
     private static let maximumKnown = 100_000
 
     /// A trackable as its row has it.
@@ -41,6 +44,14 @@ struct PostgresLedger {
     mutating func failed() {
         self.forget()
         self.turn.giveUp()
+        self.hasFailed = true
+    }
+
+    /// Before something is written: where something failed before, looks for who stands still in the middle of a commit.
+    mutating func lookForStandstill(_ connection: PostgresConnection) throws(TrackingError) {
+        guard self.hasFailed else { return }
+        try self.standstill.look(connection, now: .now)
+        self.hasFailed = false
     }
 
     /// Gives the trackables of a batch new versions.
@@ -53,20 +64,32 @@ struct PostgresLedger {
         for id in ids { self.versions[id]? += 1 }
     }
 
-    /// Makes the partitions that a batch needs, each in a transaction of its own.
+    /// Makes the partitions that a batch needs, each in a transaction of its own. Where one cannot be made now, what is of its month
+    /// goes among what is of other times.
     mutating func makePartitions(for batch: RecordingBatch, _ connection: PostgresConnection) throws(TrackingError) {
-        let months = self.partitions.missing(for: batch)
-        for month in months { try Self.make(month, connection) }
-        self.partitions.made(months)
+        for month in self.partitions.missing(for: batch, now: .now) {
+            do throws(TrackingError) {
+                try Self.make(month, connection)
+                self.partitions.made(month)
+            } catch {
+                guard connection.isAlive else { throw error }
+                try connection.runAll("ROLLBACK")
+                return self.partitions.notMade(now: .now)
+            }
+        }
     }
 
-    /// Makes the partition of a month, with what `point_other` has of it.
+    /// Makes the partition of a month, with what `point_other` has of it. Everybody who reads or stores waits behind it, so it
+    /// waits for who reads `point_other` a second at most; it looks for that before it moves anything.
     private static func make(_ month: PointPartitions.Month, _ connection: PostgresConnection) throws(TrackingError) {
         let (table, from, to) = (month.table, month.start.seconds, month.next.start.seconds)
-        try connection.runAll("BEGIN; LOCK TABLE schema_version IN EXCLUSIVE MODE")
+        try connection.runAll("BEGIN; SET LOCAL lock_timeout = '1s'; LOCK TABLE schema_version IN EXCLUSIVE MODE")
         if try connection.run("SELECT 1::bigint WHERE to_regclass('\(table)') IS NULL").count > 0 {
             try connection.runAll(
                 """
+                SAVEPOINT looking;
+                LOCK TABLE point_other IN ACCESS EXCLUSIVE MODE;
+                ROLLBACK TO SAVEPOINT looking;
                 CREATE TABLE \(table) (LIKE point INCLUDING ALL);
                 WITH moved AS (DELETE FROM point_other WHERE time >= \(from) AND time < \(to) RETURNING *)
                     INSERT INTO \(table) SELECT * FROM moved;
@@ -82,6 +105,7 @@ struct PostgresLedger {
     mutating func begin(
         _ batch: RecordingBatch, _ connection: PostgresConnection
     ) throws(TrackingError) -> (changes: RecordingChanges, isAlone: Bool) {
+        if self.ledger.count > Self.maximumKnown { self.forget() }
         var changes: RecordingChanges?
         let found: PostgresTurn.Found
         if self.turn.isHeld {
@@ -105,7 +129,7 @@ struct PostgresLedger {
     ) throws(TrackingError) -> Bool {
         switch found {
         case .taken, .sharedAnew: self.forget()
-        case .alone, .shared: if self.ledger.count > Self.maximumKnown { self.forget() }
+        case .alone, .shared: break
         }
         let isAlone = found == .alone || found == .taken
         let missing = self.ledger.missing(for: batch)
@@ -183,6 +207,9 @@ struct PostgresLedger {
             filled[id, default: RecordingLedger.Trackable(number: number)].streams[name] = stream
         }
         for (id, trackable) in filled { self.ledger.fill(id, trackable) }
+        guard self.ledger.missing(for: batch).isEmpty else {
+            throw TrackingError(.storeRefused, "PostgreSQL does not keep the name of a stream as it is")
+        }
     }
 
     /// Trackables with their recent streams; those that are not there are left out.

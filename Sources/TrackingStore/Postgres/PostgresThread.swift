@@ -6,6 +6,8 @@ import TrackingCore
 /// One connection and the thread that uses it; connects when it is needed, and again after the connection was lost.
 final class PostgresThread: Sendable {
     private let address: String
+    private let patience: Duration?
+    private let isForStoring: Bool
     private let thread: DispatchQueue
     private let connection = Mutex<PostgresConnection?>(nil)
     private let underWay = Mutex(UnderWay())
@@ -20,8 +22,13 @@ final class PostgresThread: Sendable {
         var socket: Int32?
     }
 
-    init(_ address: String, name: String) {
+    /// - Parameters:
+    ///   - patience: How long is waited for what is asked; `nil`: until it is there.
+    ///   - isForStoring: Whether what waits for a lock is given up, to be tried again.
+    init(_ address: String, name: String, patience: Duration? = nil, isForStoring: Bool) {
         self.address = address
+        self.patience = patience
+        self.isForStoring = isForStoring
         self.thread = DispatchQueue(label: name)
     }
 
@@ -30,20 +37,42 @@ final class PostgresThread: Sendable {
     func perform<Value: Sendable>(
         _ body: @escaping @Sendable (PostgresConnection) throws(TrackingError) -> Value
     ) async throws(TrackingError) -> Value {
-        let call = self.underWay.withLock {
+        guard let patience = self.patience else { return try await self.answer(body).get() }
+        let result = await withTaskGroup { group in
+            group.addTask { await self.answer(body) }
+            group.addTask {
+                try? await Task.sleep(for: patience)
+                return .failure(TrackingError(.storeFailed, "PostgreSQL gave no answer within \(patience)"))
+            }
+            defer { group.cancelAll() }
+            return await group.next()
+        }
+        guard let result else { throw TrackingError(.storeFailed, "PostgreSQL was not asked") }
+        return try result.get()
+    }
+
+    private func answer<Value: Sendable>(
+        _ body: @escaping @Sendable (PostgresConnection) throws(TrackingError) -> Value
+    ) async -> Result<Value, TrackingError> {
+        let call = PostgresCall<Value>()
+        let number = self.underWay.withLock {
             $0.calls += 1
             return $0.calls
         }
-        let result: Result<Value, TrackingError> = await withTaskCancellationHandler {
+        return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                self.thread.async { continuation.resume(returning: self.attempt(call, body)) }
+                call.wait(continuation)
+                self.thread.async {
+                    guard call.isWaitedFor else { return }
+                    call.answer(self.attempt(number, call, body))
+                }
             }
         } onCancel: {
+            call.answer(.failure(TrackingError(.storeFailed, "PostgreSQL is not waited for any more")))
             self.underWay.withLock {
-                if $0.call == call, let socket = $0.socket { shutdown(socket, Int32(SHUT_RDWR)) }
+                if $0.call == number, let socket = $0.socket { shutdown(socket, Int32(SHUT_RDWR)) }
             }
         }
-        return try result.get()
     }
 
     /// Whether the server takes connections, whoever it refuses.
@@ -54,14 +83,20 @@ final class PostgresThread: Sendable {
     }
 
     private func attempt<Value>(
-        _ call: UInt64, _ body: (PostgresConnection) throws(TrackingError) -> Value
+        _ number: UInt64, _ call: PostgresCall<Value>, _ body: (PostgresConnection) throws(TrackingError) -> Value
     ) -> Result<Value, TrackingError> {
         self.connection.withLock { open in
             do throws(TrackingError) {
-                if open == nil { open = try self.connect() }
-                guard let connection = open else { throw TrackingError(.storeFailed, "no connection to PostgreSQL") }
-                self.note(call, connection.socket)
-                defer { self.note(nil, nil) }
+                let connection = if let open { open } else { try PostgresConnection(self.address) }
+                self.note(number, connection.socket)
+                // Its socket is closed with it, and the number given to another.
+                defer { withExtendedLifetime(connection) { self.note(nil, nil) } }
+                // Connecting takes its time, in which a caller may have gone.
+                guard call.isWaitedFor else { throw TrackingError(.storeFailed, "no connection to PostgreSQL") }
+                if open == nil {
+                    try self.prepare(connection)
+                    open = connection
+                }
                 return .success(try body(connection))
             } catch {
                 if let connection = open, connection.isInTransaction { try? connection.runAll("ROLLBACK") }
@@ -71,16 +106,52 @@ final class PostgresThread: Sendable {
         }
     }
 
-    private func note(_ call: UInt64?, _ socket: Int32?) {
-        self.underWay.withLock { ($0.call, $0.socket) = (call, socket) }
+    private func note(_ number: UInt64?, _ socket: Int32?) {
+        self.underWay.withLock { ($0.call, $0.socket) = (number, socket) }
     }
 
-    private func connect() throws(TrackingError) -> PostgresConnection {
-        let connection = try PostgresConnection(self.address)
+    private func prepare(_ connection: PostgresConnection) throws(TrackingError) {
         try PostgresHistorySchema.prepare(connection)
-        return connection
+        if self.isForStoring { try connection.limitWaiting() }
     }
 
-    /// Closes the connection.
-    func close() { self.connection.withLock { $0 = nil } }
+    /// Closes the connection. What is under way on it ends, and is not waited for.
+    func close() {
+        guard self.connection.withLockIfAvailable({ $0 = nil }) == nil else { return }
+        self.underWay.withLock { if let socket = $0.socket { shutdown(socket, Int32(SHUT_RDWR)) } }
+    }
+}
+
+/// What somebody waits for: the first answer counts.
+private final class PostgresCall<Value: Sendable>: Sendable {
+    private typealias Answer = Result<Value, TrackingError>
+
+    private enum State {
+        case new
+        case waiting(CheckedContinuation<Answer, Never>)
+        case answered(Answer)
+    }
+
+    private let state = Mutex(State.new)
+
+    var isWaitedFor: Bool {
+        self.state.withLock { if case .waiting = $0 { true } else { false } }
+    }
+
+    func wait(_ continuation: CheckedContinuation<Result<Value, TrackingError>, Never>) {
+        let answer: Answer? = self.state.withLock { state in
+            if case .answered(let answer) = state { return answer }
+            state = .waiting(continuation)
+            return nil
+        }
+        if let answer { continuation.resume(returning: answer) }
+    }
+
+    func answer(_ answer: Result<Value, TrackingError>) {
+        let continuation: CheckedContinuation<Answer, Never>? = self.state.withLock { state in
+            defer { state = .answered(answer) }
+            return if case .waiting(let continuation) = state { continuation } else { nil }
+        }
+        continuation?.resume(returning: answer)
+    }
 }

@@ -26,7 +26,7 @@ struct PostgresWriting {
         try self.writeStreams(changes)
         try self.write(Array(changes.trackables.values))
         for state in changes.states { try self.write(state) }
-        try self.write(changes.refused.suffix(StoreLimits.quarantine))
+        try self.write(QuarantineTrim.kept(changes.refused))
     }
 
     /// Copies the points, and commits. What may be there already comes by way of a staging table, from which what is not there is
@@ -66,7 +66,16 @@ struct PostgresWriting {
         try self.connection.runAll(
             "CREATE TEMP TABLE IF NOT EXISTS point_stage (LIKE point) ON COMMIT DELETE ROWS")
         try self.copy(points, to: "point_stage")
-        return try self.connection.run("INSERT INTO point SELECT * FROM point_stage ON CONFLICT DO NOTHING").changes
+        let new = try self.connection.run("INSERT INTO point SELECT * FROM point_stage ON CONFLICT DO NOTHING").changes
+        // One that came too early by its time, and comes again when it is not: what came first does not matter.
+        if new < points.count, points.contains(where: { !$0.hasClockFault }) {
+            try self.connection.run(
+                """
+                UPDATE point p SET clock_fault = 0 FROM point_stage s WHERE p.trackable = s.trackable AND p.time = s.time \
+                AND p.stream = s.stream AND p.seq = s.seq AND p.stream = 0 AND p.clock_fault > s.clock_fault
+                """)
+        }
+        return new
     }
 
     private func write(_ events: [DocumentRow<TrackingEvent>]) throws(TrackingError) {
@@ -112,12 +121,15 @@ struct PostgresWriting {
         return !row.document.value.supersedes(stored)
     }
 
+    /// Writes runs, unless the same are there: points without a stream may come again, as a file that is imported twice.
     func write(_ runs: [RunRow]) throws(TrackingError) {
         guard !runs.isEmpty else { return }
         try self.connection.run(
             """
             INSERT INTO run (trackable, first, last, south, west, north, east, count) \
-            SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8)
+            SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8) AS u (a, b, c, d, e, f, g, h) \
+            WHERE NOT EXISTS (SELECT FROM run r WHERE r.trackable = a AND r.first = b AND r.last = c AND r.south = d \
+            AND r.west = e AND r.north = f AND r.east = g)
             """,
             [
                 .ints(runs.map(\.trackable)), .doubles(runs.map(\.run.first.seconds)),
@@ -207,7 +219,7 @@ struct PostgresWriting {
             ])
     }
 
-    private func write(_ refused: ArraySlice<RefusedMessage>) throws(TrackingError) {
+    private func write(_ refused: [RefusedMessage]) throws(TrackingError) {
         guard !refused.isEmpty else { return }
         try self.connection.run(
             """
@@ -220,8 +232,9 @@ struct PostgresWriting {
                 .ints(refused.map { $0.seq.map { Int64(clamping: $0) } }), .texts(refused.map(\.reason)),
                 .byteStrings(refused.map(\.payload)),
             ])
-        try self.connection.runAll(
-            "DELETE FROM quarantine WHERE number <= (SELECT max(number) FROM quarantine) - \(StoreLimits.quarantine)")
+        if refused.contains(where: \.isGap) { try self.connection.runAll(QuarantineTrim.gapDeletion) }
+        let count = Int(try self.connection.run(QuarantineTrim.count).integer(0, 0))
+        if let deletion = QuarantineTrim.deletion(of: count) { try self.connection.runAll(deletion) }
     }
 }
 

@@ -23,12 +23,13 @@ extension RecordingChanges {
             """
             INSERT OR IGNORE INTO point VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """, in: db)
-        let before = db.totalChangesCount
+        var new = 0
         for point in self.points {
             point.bind(to: statement)
             try statement.run()
+            if db.changesCount > 0 { new += 1 } else { try point.clearClockFault(db) }
         }
-        return db.totalChangesCount - before
+        return new
     }
 
     private func writeDocuments(_ db: Database) throws {
@@ -78,7 +79,7 @@ extension RecordingChanges {
 
     private func writeQuarantine(_ db: Database) throws {
         guard !self.refused.isEmpty else { return }
-        for refused in self.refused.suffix(StoreLimits.quarantine) {
+        for refused in QuarantineTrim.kept(self.refused) {
             let statement = try DirectStatement(
                 """
                 INSERT INTO quarantine (received, topic, trackable, stream, seq, reason, payload) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -91,10 +92,9 @@ extension RecordingChanges {
             statement.bind(refused.reason, 6)
             try statement.run(binding: refused.payload, 7)
         }
-        try db.execute(
-            sql:
-                "DELETE FROM quarantine WHERE number <= (SELECT max(number) FROM quarantine) - \(StoreLimits.quarantine)"
-        )
+        if self.refused.contains(where: \.isGap) { try db.execute(sql: QuarantineTrim.gapDeletion) }
+        let count = try Int.fetchOne(db, sql: QuarantineTrim.count) ?? 0
+        if let deletion = QuarantineTrim.deletion(of: count) { try db.execute(sql: deletion) }
     }
 }
 
@@ -123,6 +123,22 @@ extension PointRow {
         statement.bind(location.tripID, 19)
         statement.bind(location.source?.code, 20)
         statement.bind(text: location.extra, 21)
+    }
+}
+
+extension PointRow {
+    /// One without a stream that is there: it may have come too early by its time, and comes again when it is not. What came first
+    /// does not matter.
+    fileprivate func clearClockFault(_ db: Database) throws {
+        guard self.stream == 0, !self.hasClockFault else { return }
+        let statement = try DirectStatement(
+            """
+            UPDATE point SET clock_fault = 0 WHERE trackable = ? AND time = ? AND stream = 0 AND seq = ? AND clock_fault = 1
+            """, in: db)
+        statement.bind(self.trackable, 1)
+        statement.bind(self.location.time.seconds, 2)
+        statement.bind(self.seq, 3)
+        try statement.run()
     }
 }
 
@@ -162,11 +178,17 @@ extension DocumentRow<Trip> {
 }
 
 extension RunRow {
+    /// Writes it, unless the same one is there: points without a stream may come again, as a file that is imported twice.
     func write(to db: Database) throws {
-        let statement = try DirectStatement("INSERT INTO run VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)", in: db)
+        let statement = try DirectStatement(
+            """
+            INSERT INTO run SELECT NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 WHERE NOT EXISTS (SELECT 1 FROM run \
+            WHERE trackable = ?1 AND first = ?2 AND last = ?3 AND south = ?4 AND west = ?5 AND north = ?6 AND east = ?7)
+            """, in: db)
         statement.bind(self.trackable, 1)
         self.run.bind(to: statement, from: 2)
         try statement.run()
+        guard db.changesCount > 0 else { return }
         let number = db.lastInsertedRowID
         let box = try DirectStatement("INSERT INTO run_box VALUES (?, ?, ?, ?, ?)", in: db)
         box.bind(number, 1)

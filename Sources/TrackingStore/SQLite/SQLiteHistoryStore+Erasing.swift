@@ -102,6 +102,10 @@ extension SQLiteHistoryStore {
             """
             UPDATE trackable SET last_time = NULL, last_stream = NULL, last_seq = NULL WHERE number = ? AND last_time <= ?
             """,
+            """
+            UPDATE trackable SET run_first = NULL, run_last = NULL, run_south = NULL, run_west = NULL, run_north = NULL, \
+            run_east = NULL, run_count = NULL WHERE number = ? AND run_last <= ?
+            """,
         ] {
             try db.execute(sql: sql, arguments: [number, last])
         }
@@ -159,33 +163,36 @@ private struct Erasing {
     /// Marks the numbers of what is to be erased.
     private func mark(before limit: Double, _ db: Database) throws {
         let number = self.trackable.number
+        let erased = limit == .infinity ? [:] : try self.seqs(before: limit, db)
         for stream in try Int64.fetchAll(db, sql: "SELECT number FROM stream WHERE trackable = ?", arguments: [number])
         {
             let known = try SQLiteLedger.stream(number: stream, end: nil, db).coverage
             var coverage = known
             if limit == .infinity {
-                coverage.eraseStored()
+                coverage.erase(.stored)
             } else {
-                for seq in try self.seqs(of: stream, before: limit, db).ranges { coverage.declare(seq, .erased) }
+                for seqs in erased[stream]?.ranges ?? [] { coverage.declare(seqs, .erased) }
             }
+            coverage.erase(.refused)
             try db.execute(sql: "DELETE FROM coverage WHERE stream = ?", arguments: [stream])
             for range in coverage.ranges { try range.write(stream, db) }
         }
     }
 
-    private func seqs(of stream: Int64, before limit: Double, _ db: Database) throws -> SeqSet {
+    /// The numbers of what is of an earlier time, by stream: a trackable may have thousands of streams, and each point is looked
+    /// at once.
+    private func seqs(before limit: Double, _ db: Database) throws -> [Int64: SeqSet] {
         let row = try DirectStatement(
             """
-            SELECT seq FROM point WHERE trackable = ?1 AND time < ?2 AND stream = ?3 UNION ALL \
-            SELECT seq FROM event WHERE trackable = ?1 AND time < ?2 AND stream = ?3 UNION ALL \
-            SELECT seq FROM trip WHERE trackable = ?1 AND start < ?2 AND stream = ?3
+            SELECT stream, seq FROM point WHERE trackable = ?1 AND time < ?2 AND stream <> 0 UNION ALL \
+            SELECT stream, seq FROM event WHERE trackable = ?1 AND time < ?2 UNION ALL \
+            SELECT stream, seq FROM trip WHERE trackable = ?1 AND start < ?2
             """, in: db)
         defer { row.reset() }
         row.bind(self.trackable.number, 1)
         row.bind(limit, 2)
-        row.bind(stream, 3)
-        var seqs = SeqSet()
-        while try row.step() { seqs.insert(UInt64(clamping: row.integer(0))) }
+        var seqs: [Int64: SeqSet] = [:]
+        while try row.step() { seqs[row.integer(0), default: SeqSet()].insert(UInt64(clamping: row.integer(1))) }
         return seqs
     }
 

@@ -121,13 +121,15 @@ extension SQLiteHistoryStore {
     public func verify(_ trackable: TrackableID) async throws(TrackingError) -> VerifyReport? {
         try await self.read { db in
             guard let known = try SQLiteLedger.load(trackable, [], db) else { return nil }
-            let unnumbered =
-                try Int.fetchOne(
-                    db, sql: "SELECT count(*) FROM point WHERE trackable = ? AND stream = 0", arguments: [known.number])
-                ?? 0
+            let row = try DirectStatement(
+                "SELECT count(*), coalesce(sum(stream = 0), 0), coalesce(sum(stream = 0 AND clock_fault = 1), 0) FROM point WHERE trackable = ?",
+                in: db)
+            defer { row.reset() }
+            row.bind(known.number, 1)
+            _ = try row.step()
             return VerifyReport(
-                streams: try Self.streams(of: known, db), points: try Self.count("point", of: known.number, db),
-                unnumbered: unnumbered, erasedBefore: known.erasedBefore,
+                streams: try Self.streams(of: known, db), points: Int(row.integer(0)), unnumbered: Int(row.integer(1)),
+                unnumberedClockFaults: Int(row.integer(2)), erasedBefore: known.erasedBefore,
                 possibleGaps: try Double.fetchAll(
                     db,
                     sql:
@@ -135,10 +137,6 @@ extension SQLiteHistoryStore {
                     arguments: [RefusedMessage.possibleGapReason, StoreLimits.possibleGaps]
                 ).map { UnixTime($0) })
         }
-    }
-
-    static func count(_ table: String, of trackable: Int64, _ db: Database) throws -> Int {
-        try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table) WHERE trackable = ?", arguments: [trackable]) ?? 0
     }
 
     /// See ``HistoryStore/quarantined(limit:)``.

@@ -24,4 +24,13 @@ extension SQLiteHistoryStore {
             return found
         }
     }
+
+    /// See ``HistoryStore/newest()``.
+    public func newest() async throws(TrackingError) -> NewestTimes {
+        try await self.read { db in
+            NewestTimes(
+                position: try Double.fetchOne(db, sql: "SELECT max(last_time) FROM trackable").map { UnixTime($0) },
+                state: try Double.fetchOne(db, sql: "SELECT max(received) FROM state").map { UnixTime($0) })
+        }
+    }
 }

@@ -9,9 +9,15 @@ public import TrackingCore
 public final class SQLiteHistoryStore: HistoryStore {
     /// Where the file is.
     public let path: String
-    let pool: DatabasePool
-    private let files: OpenFiles
+    private let isForReading: Bool
+    /// What is open; `nil` while the files of one that is only read are not there.
+    private let opened: Mutex<Opened?>
     private let ledger = Mutex(Ledger())
+
+    private struct Opened {
+        var pool: DatabasePool
+        var files: OpenFiles
+    }
 
     /// What the store knows of its tables without looking, and the state of the file that it goes with.
     private struct Ledger {
@@ -19,33 +25,44 @@ public final class SQLiteHistoryStore: HistoryStore {
         var dataVersion: Int64?
     }
 
-    /// So many trackables and streams are known without looking: some 100 MB.
+    /// So much is known without looking, as ``RecordingLedger/count`` has it: some 100 MB.
     private static let maximumKnown = 100_000
 
     /// Opens a history, or makes one.
     ///
     /// - Parameters:
     ///   - path: Where the file is; its folder exists.
-    ///   - isForReading: Whether one that cannot be written is opened all the same, to be read.
+    ///   - isForReading: Whether it is only read: then it may be one that cannot be written, and nothing is written into it but a
+    ///     newer version of its tables.
     /// - Throws: `storeUnusable` when the file is something else, or of a newer version; `storeFailed` when it cannot be opened.
     public init(path: String, isForReading: Bool = false) throws(TrackingError) {
         self.path = path
-        (self.pool, self.files) = try Self.explained(path) {
-            let isReadOnly = isForReading && !Self.isWritable(path)
-            // Positions are their owner's business: SQLite gives its other files the rights of this one.
-            if !isReadOnly { Glibc.close(Glibc.open(path, O_CREAT | O_CLOEXEC, 0o600)) }
-            let pool = try DatabasePool(
-                path: isReadOnly ? Self.readOnlyName(path) : path,
-                configuration: Self.configuration(isReadOnly: isReadOnly))
-            let files = try pool.writeWithoutTransaction { db in
-                // An acknowledgement is a promise: a commit outlives a power cut. A pool sets NORMAL as it is opened.
-                try db.execute(sql: "PRAGMA synchronous = FULL")
-                try SQLiteHistorySchema.prepare(db, path: path)
-                // The last pages of some thousand trackables.
-                try db.execute(sql: "PRAGMA cache_size = -32000")
-                return try OpenFiles(db)
-            }
-            return (pool, files)
+        self.isForReading = isForReading
+        self.opened = Mutex(
+            try Self.explained(path) {
+                do { return try Self.open(path, isForReading: isForReading) } catch let error as TrackingError {
+                    guard isForReading, error.code == .storeUnusable, Self.isWritable(path) else { throw error }
+                    // It may be of an earlier version.
+                    try Self.open(path, isForReading: false).pool.close()
+                    return try Self.open(path, isForReading: true)
+                }
+            })
+    }
+
+    private static func open(_ path: String, isForReading: Bool) throws -> Opened {
+        // Positions are their owner's business: SQLite gives its other files the rights of this one.
+        if !isForReading { Glibc.close(Glibc.open(path, O_CREAT | O_CLOEXEC, 0o600)) }
+        let isAlone = isForReading && !Self.isWritable(path) && access("\(path)-wal", F_OK) != 0
+        // Who only reads takes nothing over from a write-ahead log as it closes: the file may be another by then.
+        let pool = try DatabasePool(
+            path: isAlone ? Self.unlockedName(path) : path, configuration: Self.configuration(isReadOnly: isForReading))
+        return try pool.writeWithoutTransaction { db in
+            // An acknowledgement is a promise: a commit outlives a power cut. A pool sets NORMAL as it is opened.
+            try db.execute(sql: "PRAGMA synchronous = FULL")
+            try SQLiteHistorySchema.prepare(db, path: path)
+            // The last pages of some thousand trackables.
+            try db.execute(sql: "PRAGMA cache_size = -32000")
+            return Opened(pool: pool, files: try OpenFiles(db, areUnlocked: isAlone))
         }
     }
 
@@ -55,10 +72,9 @@ public final class SQLiteHistoryStore: HistoryStore {
         return access(path, W_OK) == 0 && (access(folder, W_OK) == 0 || access("\(path)-shm", W_OK) == 0)
     }
 
-    /// The name under which SQLite reads a file that it cannot write. Where no other program has it open, it is as it is: nobody is
-    /// asked for locks.
-    private static func readOnlyName(_ path: String) -> String {
-        guard access("\(path)-wal", F_OK) != 0 else { return path }
+    /// The name under which SQLite reads a file that it cannot write and that no other program has open, as it is: nobody is asked
+    /// for locks, and nobody tells of changes.
+    private static func unlockedName(_ path: String) -> String {
         let encoded = path.replacing("%", with: "%25").replacing("?", with: "%3f").replacing("#", with: "%23")
         return "file:\(encoded)?immutable=1"
     }
@@ -126,7 +142,7 @@ public final class SQLiteHistoryStore: HistoryStore {
 
     /// See ``HistoryStore/close()``.
     public func close() async throws(TrackingError) {
-        try Self.explained(self.path) { try self.pool.close() }
+        try Self.explained(self.path) { try self.opened.withLock { try $0?.pool.close() } }
     }
 }
 
@@ -137,14 +153,16 @@ extension SQLiteHistoryStore {
         _ body: @escaping @Sendable (Database, inout RecordingLedger) throws -> Value
     ) async throws(TrackingError) -> Value {
         try await self.explained {
-            try await self.pool.writeWithoutTransaction { db in
-                try self.ledger.withLock { try self.transaction(db, &$0, body) }
+            let files = try self.known.files
+            return try await self.pool.writeWithoutTransaction { db in
+                try self.ledger.withLock { try self.transaction(db, files, &$0, body) }
             }
         }
     }
 
     private func transaction<Value>(
-        _ db: Database, _ ledger: inout Ledger, _ body: (Database, inout RecordingLedger) throws -> Value
+        _ db: Database, _ files: OpenFiles, _ ledger: inout Ledger,
+        _ body: (Database, inout RecordingLedger) throws -> Value
     ) throws -> Value {
         do {
             try db.beginTransaction(.immediate)
@@ -154,7 +172,7 @@ extension SQLiteHistoryStore {
                 ledger = Ledger(dataVersion: version)
             }
             let value = try body(db, &ledger.value)
-            try self.files.check()
+            try files.check()
             try db.commit()
             return value
         } catch {
@@ -167,7 +185,48 @@ extension SQLiteHistoryStore {
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(TrackingError) -> Value {
-        try await self.explained { try await self.pool.read(body) }
+        try await self.explained {
+            for _ in 0..<2 {
+                let opened = try self.current()
+                guard opened.files.areUnlocked else { return try await opened.pool.read(body) }
+                let value = try? await opened.pool.read(body)
+                // What nobody locks may have changed while it was read.
+                if let value, !opened.files.haveChanged { return value }
+            }
+            return try await self.current().pool.read(body)
+        }
+    }
+
+    var pool: DatabasePool { get throws { try self.known.pool } }
+
+    private var known: Opened {
+        get throws(TrackingError) {
+            guard let opened = self.opened.withLock({ $0 }) else {
+                throw TrackingError(.storeFailed, "there is no history \(self.path) any more")
+            }
+            return opened
+        }
+    }
+
+    /// What is in the files that are there now: one that is only read is opened anew where others have come in their place. What was
+    /// erased or restored over is not read any more, by whoever has it open still.
+    private func current() throws -> Opened {
+        try self.opened.withLock { opened in
+            if let known = opened {
+                do throws(TrackingError) {
+                    try known.files.check()
+                    return known
+                } catch {
+                    guard self.isForReading else { throw error }
+                }
+                // Before the file is opened again: what is open of one file has one index of its write-ahead log.
+                try known.pool.close()
+                opened = nil
+            }
+            let anew = try Self.open(self.path, isForReading: true)
+            opened = anew
+            return anew
+        }
     }
 
     func explained<Value>(_ body: () async throws -> Value) async throws(TrackingError) -> Value {

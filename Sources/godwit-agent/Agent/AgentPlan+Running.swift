@@ -15,6 +15,11 @@ extension AgentPlan {
         return configuration
     }
 
+    /// Whether this may have been asked for in order to be seen less than with `last`: it is switched off, or its zones are others.
+    func mayHide(from last: AgentPlan) -> Bool {
+        (last.settings.isOn && !self.settings.isOn) || self.options["zone"] != last.options["zone"]
+    }
+
     /// The mode of trips for which nobody names one.
     var tripMode: TripMode {
         get throws(TrackingError) {

@@ -14,7 +14,12 @@ extension RunningAgent: AgentControl {
         return AgentStatus(self.plan, snapshot, figures, now: TimeText.now)
     }
 
-    func respond() async { _ = await (try? self.running())?.publisher.snapshot() }
+    func respond() async -> String? {
+        guard let publisher = try? self.running().publisher else { return nil }
+        if publisher.isOpeningLog { return "opening the log" }
+        _ = await publisher.snapshot()
+        return nil
+    }
 
     func setOn(_ isOn: Bool) async throws(CommandFailure) {
         try await self.adopt(try self.planned { try $0.switched(isOn: isOn) })

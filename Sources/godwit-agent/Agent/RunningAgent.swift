@@ -18,11 +18,14 @@ actor RunningAgent: Service {
     private let storage: any SpoolStorage
     private let controls: ControlOptions
     private let power: Power
+    private let reader: SourceReader
     let logger = Logger(label: "godwit.agent")
     /// What runs; `nil` before, after and between.
     private var device: Device?
     /// Whether the plan asks for another connection than the one that runs.
     private var isRenewing = false
+    /// What the sources ended with, `nil` being nothing wrong, once they have.
+    private var sourcesEnd: TrackingError??
 
     /// - Parameter given: The options of `run`.
     /// - Throws: `ValidationError`, `TrackingError`.
@@ -44,6 +47,7 @@ actor RunningAgent: Service {
                 metadata: ["change": "\(misfit.change)", "reason": "\(misfit.reason)"])
         }
         self.power = Power(isOn: self.plan.settings.isOn)
+        self.reader = try SourceReader(first.run, self.power)
     }
 
     /// Runs until the source ends, a signal comes, or going on makes no sense.
@@ -69,12 +73,40 @@ actor RunningAgent: Service {
         }
     }
 
+    /// What is read outlives the connections, which come and go.
     private func live() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await self.read() }
+            defer {
+                self.reader.outlet.end()
+                group.cancelAll()
+            }
+            try await self.connect()
+        }
+    }
+
+    private func read() async {
+        do {
+            if try await self.reader.run() { self.sourcesEnded(nil) }
+        } catch {
+            self.sourcesEnded(error as? TrackingError ?? TrackingError(.inputUnreadable, "\(error)"))
+        }
+    }
+
+    private func sourcesEnded(_ error: TrackingError?) {
+        self.sourcesEnd = .some(error)
+        // Where another connection is about to begin, that one sends what was read.
+        if !self.isRenewing { self.device?.sourcesEnded(error) }
+    }
+
+    private func connect() async throws {
         while true {
             self.isRenewing = false
             let device = try self.makeDevice()
             self.device = device
             defer { self.device = nil }
+            self.reader.outlet.open(device.publisher)
+            if let end = self.sourcesEnd { device.sourcesEnded(end) }
             do {
                 try await device.run(ControlDispatcher(self))
             } catch {
@@ -89,6 +121,8 @@ actor RunningAgent: Service {
     /// The connection ends, and another one begins as the plan has it.
     func renew() {
         self.isRenewing = true
+        // Before the end: what is read from now on is for the next one.
+        self.reader.outlet.close()
         self.device?.publisher.finish(within: .milliseconds(2_500))
     }
 
@@ -99,7 +133,7 @@ actor RunningAgent: Service {
         let publisher = AssetPublisher(
             configuration: configuration, transport: try run.broker.transport(for: configuration), spool: self.storage)
         for trackable in self.plan.trackables { publisher.add(trackable) }
-        return try Device(publisher: publisher, identity: identity, power: self.power, run: run)
+        return try Device(publisher: publisher, identity: identity, reader: self.reader, run: run)
     }
 
     /// What runs.
@@ -141,11 +175,20 @@ actor RunningAgent: Service {
         }
     }
 
-    /// Keeps a plan and carries it out; nothing has changed where this throws.
+    /// Keeps a plan and carries it out; nothing has changed where this throws, with one exception: what may have been changed in
+    /// order not to be seen is done also where it cannot be kept.
     func adopt(_ next: AgentPlan) async throws(CommandFailure) {
         let device = try self.running()
         let configuration = try self.told { try next.configuration(for: device.identity) }
-        do throws(TrackingError) { try self.file.write(next.settings) } catch { throw CommandFailure(error) }
+        do throws(TrackingError) { try self.file.write(next.settings) } catch {
+            guard next.mayHide(from: self.plan) else { throw CommandFailure(error) }
+            await self.carryOut(next, configuration, on: device)
+            throw CommandFailure(.failed, "done now, but not after a restart: \(error.message)")
+        }
+        await self.carryOut(next, configuration, on: device)
+    }
+
+    private func carryOut(_ next: AgentPlan, _ configuration: PublisherConfiguration, on device: Device) async {
         let last = self.plan
         self.plan = next
         // Off before anything else: no fix is taken that would be told. On after everything else.

@@ -42,7 +42,7 @@ struct Queue: AsyncParsableCommand {
             }
             try output.finish()
             guard !output.isStandardOutput else { return }
-            Output.writeAll("\(counted(result["records"]?.count ?? 0, "record")) written\n")
+            try Output.print("\(counted(result["records"]?.count ?? 0, "record")) written\n")
         }
     }
 
@@ -57,12 +57,12 @@ struct Queue: AsyncParsableCommand {
         @OptionGroup var agent: SocketOptions
 
         func run() async throws {
-            let status = try AgentStatus(members: await self.agent.ask(.status))
+            let status = try AgentStatus(members: await self.agent.connect().status())
             let queue = status.queue
             let count = queue.points + queue.trips + queue.events
             try Terminal.confirm("Forget \(counted(count, "record")) that nobody has yet?", isYes: self.yes)
             let gone = try await self.agent.ask(.queuePurge)["records"]?.count ?? 0
-            Output.writeAll("\(counted(gone, "record")) forgotten\n")
+            try Output.print("\(counted(gone, "record")) forgotten\n")
         }
     }
 }
@@ -110,8 +110,8 @@ struct Quarantine: AsyncParsableCommand {
         @OptionGroup var which: Which
 
         func run() async throws {
-            Output.writeAll(
-                "\(counted(try await self.which.ask(.quarantineRetry), "record")) back in line, newly numbered\n")
+            try Output.print(
+                "\(counted(await self.which.ask(.quarantineRetry), "record")) back in line, newly numbered\n")
         }
     }
 
@@ -127,7 +127,7 @@ struct Quarantine: AsyncParsableCommand {
         func run() async throws {
             let what = self.which.records.isEmpty ? "every quarantined record" : "\(self.which.records.count) of them"
             try Terminal.confirm("Forget \(what)?", isYes: self.yes)
-            Output.writeAll("\(counted(try await self.which.ask(.quarantineDrop), "record")) forgotten\n")
+            try Output.print("\(counted(await self.which.ask(.quarantineDrop), "record")) forgotten\n")
         }
     }
 }
@@ -136,7 +136,7 @@ struct Quarantine: AsyncParsableCommand {
 enum RecordList {
     /// Prints a list, a line a record.
     static func print(_ result: [String: JSONValue]) throws {
-        for record in result["records"]?.list ?? [] { Output.writeAll(self.text(record) + "\n") }
+        for record in result["records"]?.list ?? [] { try Output.print(self.text(record) + "\n") }
     }
 
     /// A record for people: when, whose, its name, what it is.

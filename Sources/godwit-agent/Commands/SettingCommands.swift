@@ -33,7 +33,7 @@ struct Configure: AsyncParsableCommand {
     func validate() throws { _ = try self.arguments() }
 
     func run() async throws {
-        ChangeList.print(try await self.agent.ask(.configure, self.arguments()), standard: "nothing changed")
+        try ChangeList.print(await self.agent.ask(.configure, self.arguments()), standard: "nothing changed")
     }
 }
 
@@ -62,10 +62,10 @@ struct Setup: AsyncParsableCommand {
         var trial = request.arguments
         trial["trial"] = .flag(true)
         let client = try self.agent.connect()
-        ChangeList.print(try await client.ask(.setUp, trial), standard: "nothing would change")
+        try ChangeList.print(await client.ask(.setUp, trial), standard: "nothing would change")
         try Terminal.confirm("Take this over?", isYes: self.yes)
         _ = try await client.ask(.setUp, request.arguments)
-        Output.writeAll("done\n")
+        try Output.print("done\n")
     }
 
     private func request(_ link: String) async throws -> SetupRequest {
@@ -77,10 +77,10 @@ struct Setup: AsyncParsableCommand {
 /// Changed settings as lines.
 enum ChangeList {
     /// Prints what changed, or `standard`.
-    static func print(_ result: [String: JSONValue], standard: String) {
+    static func print(_ result: [String: JSONValue], standard: String) throws {
         let changes = (result["changes"]?.list ?? []).compactMap { SettingChange($0) }
-        if changes.isEmpty { Output.writeAll(standard + "\n") }
-        for change in changes { Output.writeAll(self.text(change) + "\n") }
+        if changes.isEmpty { try Output.print(standard + "\n") }
+        for change in changes { try Output.print(self.text(change) + "\n") }
     }
 
     /// A change for people.

@@ -34,12 +34,12 @@ struct Status: AsyncParsableCommand {
             if let error = ending.error { throw error }
             return
         }
-        let members = try await self.agent.ask(.status)
+        let members = try await self.agent.connect().status()
         if self.json {
-            Output.writeAll(String(decoding: JSONValue.object(members).json, as: UTF8.self) + "\n")
+            try Output.print(String(decoding: JSONValue.object(members).json, as: UTF8.self) + "\n")
         } else {
             let lines = StatusText(try AgentStatus(members: members), units: self.units.units).lines
-            Output.writeAll(lines.map { $0 + "\n" }.joined())
+            try Output.print(lines.map { $0 + "\n" }.joined())
         }
     }
 }

@@ -22,7 +22,7 @@ struct StatusWatch: Service {
         var view = StatusView(units: self.units)
         while !Task.isCancelled {
             do {
-                view.heard(try AgentStatus(members: await client.ask(.status)))
+                view.heard(try AgentStatus(members: await client.status()))
                 for key in terminal.keys {
                     switch view.pressed(key) {
                     case .quit: return

@@ -33,7 +33,13 @@ struct Metrics: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Print the agent's figures in Prometheus' text format.")
     @OptionGroup var agent: SocketOptions
 
-    func run() async throws { Output.writeAll(try await self.agent.ask(.metrics)["text"]?.text ?? "") }
+    func run() async throws {
+        var text = ""
+        let last = try await self.agent.connect().ask(.metrics) { line in
+            if case .item(_, let piece) = line { text += piece["text"]?.text ?? "" }
+        }
+        try Output.print(text + (last["text"]?.text ?? ""))
+    }
 }
 
 /// `godwit-agent send-now`.
@@ -44,7 +50,7 @@ struct SendNow: AsyncParsableCommand {
 
     func run() async throws {
         let records = try await self.agent.ask(.sendNow)["records"]?.count ?? 0
-        Output.writeAll("\(counted(records, "record")) sent\n")
+        try Output.print("\(counted(records, "record")) sent\n")
     }
 }
 
@@ -57,6 +63,6 @@ struct Flush: AsyncParsableCommand {
 
     func run() async throws {
         let records = try await self.agent.askAndWait(.flush)["records"]?.count ?? 0
-        Output.writeAll("\(counted(records, "record")) sent\n")
+        try Output.print("\(counted(records, "record")) sent\n")
     }
 }

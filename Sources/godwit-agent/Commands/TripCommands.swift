@@ -23,7 +23,7 @@ struct TripCommand: AsyncParsableCommand {
         func ask(_ name: Command.Name, _ arguments: [String: JSONValue]) async throws {
             let result = try await self.agent.ask(name, arguments)
             guard let trip = result["trip"] else { return }
-            Output.writeAll(StatusText.describe(try MessageCodec.decodeTrip(trip.json)) + "\n")
+            try Output.print(StatusText.describe(try MessageCodec.decodeTrip(trip.json)) + "\n")
         }
     }
 
@@ -61,7 +61,7 @@ struct TripCommand: AsyncParsableCommand {
         @OptionGroup var whose: Whose
 
         func run() async throws {
-            let status = try AgentStatus(members: await self.whose.agent.ask(.status))
+            let status = try AgentStatus(members: await self.whose.agent.connect().status())
             let wanted = try self.whose.arguments()["trackable"]?.text
             let carried = status.trackables.filter { wanted == nil || $0.id.rawValue == wanted }
             if let wanted, carried.isEmpty {
@@ -69,7 +69,7 @@ struct TripCommand: AsyncParsableCommand {
             }
             for trackable in carried {
                 let trip = trackable.trip.map { StatusText.describe($0) } ?? "no trip"
-                Output.writeAll("\(StatusText.plain(trackable.id.rawValue)): \(trip)\n")
+                try Output.print("\(StatusText.plain(trackable.id.rawValue)): \(trip)\n")
             }
         }
     }

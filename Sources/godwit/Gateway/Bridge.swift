@@ -97,12 +97,12 @@ extension Bridge {
         /// What lets positions out; `nil` where nothing is to go out.
         private func sender(_ reader: OwnTracksReader.Configuration) throws -> OwnTracksSender<MQTTTransport>? {
             guard self.out != nil || self.homeAssistant else { return nil }
-            var configuration = OwnTracksRepublisher.Configuration(reader: reader)
+            let client = try self.client("out")
+            var configuration = OwnTracksRepublisher.Configuration(reader: reader, name: client.rawValue)
             configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
             if self.homeAssistant {
                 configuration.discovery = HomeAssistantDiscovery(topicRoot: configuration.topicRoot)
             }
-            let client = try self.client("out")
             return OwnTracksSender(
                 configuration: configuration,
                 transport: try self.broker.transport(client, user: self.user(of: client)))

@@ -81,7 +81,7 @@ extension FenceCommand {
 
         func run() async throws {
             for fence in try await self.state.useRules({ try await $0.fences() }) {
-                Output.writeAll(self.line(fence))
+                try Output.print(self.line(fence))
             }
         }
 

@@ -9,19 +9,13 @@ import TrackingSpool
 struct IntakeOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "What comes in is answered ok only when this recorder has stored it. Repeatable: each of them must.",
+            "What comes in is answered ok only when this recorder has stored it. Repeatable, or several with commas: each must.",
             valueName: "client id"))
     var acknowledgeBy: [String] = []
 
     func validate() throws { _ = try self.recorders() }
 
-    private func recorders() throws -> Set<ClientID> {
-        do throws(TrackingError) {
-            return Set(try self.acknowledgeBy.map { (id) throws(TrackingError) in try ClientID(id) })
-        } catch {
-            throw ValidationError("--acknowledge-by: \(error.message)")
-        }
-    }
+    private func recorders() throws -> Set<ClientID> { try Set(acknowledgeBy: self.acknowledgeBy) }
 
     /// What publishes, on a connection of its own.
     ///

@@ -44,7 +44,7 @@ extension Share {
             let secret = try await self.state.useAccess { access in
                 try await access.share(self.id, from: TimeText.now, for: span)
             }
-            Output.writeAll("\(self.url)/s/\(secret.text)\n")
+            try Output.print("\(self.url)/s/\(secret.text)\n")
         }
 
         private func span() throws -> Duration {
@@ -67,7 +67,7 @@ extension Share {
         func run() async throws {
             let grants = try await self.state.useAccess { try await $0.grants(.share) }
             let now = TimeText.now
-            Output.writeAll(grants.map { $0.line(self.format, now: now) }.joined())
+            try Output.print(grants.map { $0.line(self.format, now: now) }.joined())
         }
     }
 

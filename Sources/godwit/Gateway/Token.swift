@@ -43,6 +43,18 @@ extension Token {
                 valueName: "time"))
         var expires: String?
 
+        @Option(
+            help: ArgumentHelp(
+                "How many requests a second it may make in the long run, 0.1 to 100000; ten seconds' worth may come at once. Default: as the gateway's --rate-limit says.",
+                valueName: "n"))
+        var rateLimit: Double?
+
+        @Option(
+            help: ArgumentHelp(
+                "The most bytes of a request's body, after decompression, 1024 to 1073741824. Default: as the gateway's --max-body says.",
+                valueName: "bytes"))
+        var maxBody: Int?
+
         @OptionGroup var state: StateOptions
         @OptionGroup var file: FileOptions
 
@@ -51,7 +63,7 @@ extension Token {
         func run() async throws {
             let grant = try self.grant(now: TimeText.now)
             let secret = try await self.state.useAccess { try await $0.makeToken(grant) }
-            Output.writeAll("\(secret.text)\n")
+            try Output.print("\(secret.text)\n")
         }
 
         private func grant(now: UnixTime) throws -> AccessGrant {
@@ -61,11 +73,13 @@ extension Token {
             guard !self.publish.isEmpty || !self.read.isEmpty || self.readAll || self.admin else {
                 throw ValidationError("a token is for something: --publish, --read, --read-all or --admin")
             }
+            let limits = TokenLimits(requestsPerSecond: self.rateLimit, bodyBytes: self.maxBody)
+            try limits.check()
             let readsAll = self.readAll || self.admin
             return AccessGrant(
                 name: self.name, publishes: .only(Set(try self.publish.map(TrackableID.checked))),
                 reads: readsAll ? .all : .only(Set(try self.read.map(TrackableID.checked))), isAdmin: self.admin,
-                begins: now, ends: try self.expires.map { try Self.end($0, now: now) })
+                limits: limits, begins: now, ends: try self.expires.map { try Self.end($0, now: now) })
         }
 
         private static func end(_ text: String, now: UnixTime) throws -> UnixTime {
@@ -92,7 +106,7 @@ extension Token {
         func run() async throws {
             let grants = try await self.state.useAccess { try await $0.grants(.token) }
             let now = TimeText.now
-            Output.writeAll(grants.map { $0.line(self.format, now: now) }.joined())
+            try Output.print(grants.map { $0.line(self.format, now: now) }.joined())
         }
     }
 
@@ -117,6 +131,25 @@ extension Token {
     }
 }
 
+extension TokenLimits {
+    /// Refuses what no token can be allowed, by the names of the options.
+    func check() throws {
+        if let rate = self.requestsPerSecond, !Self.requestRange.contains(rate) {
+            throw ValidationError("--rate-limit is 0.1 to 100000 requests a second, not \(rate)")
+        }
+        if let bytes = self.bodyBytes, !Self.bodyRange.contains(bytes) {
+            throw ValidationError("--max-body is 1024 to 1073741824 bytes, not \(bytes)")
+        }
+    }
+
+    /// For people; nothing where it is as for all.
+    fileprivate var words: [String] {
+        [
+            self.requestsPerSecond.map { "\($0) requests/s" }, self.bodyBytes.map { "bodies of \($0) bytes" },
+        ].compactMap(\.self)
+    }
+}
+
 extension AccessGrant {
     /// A line of a list, its end included.
     func line(_ format: ListFormat, now: UnixTime) -> String {
@@ -128,7 +161,7 @@ extension AccessGrant {
                 ? []
                 : ["publishes \(self.publishes.description.printable)", "reads \(self.reads.description.printable)"]
             let parts =
-                ["\(self.number)", self.name.printable] + rights + (self.isAdmin ? ["admin"] : [])
+                ["\(self.number)", self.name.printable] + rights + (self.isAdmin ? ["admin"] : []) + self.limits.words
                 + ["from \(TimeText.rfc3339(self.begins)) \(end)", self.state(at: now).rawValue]
             return parts.joined(separator: "  ") + "\n"
         case .json:
@@ -137,6 +170,8 @@ extension AccessGrant {
                 "reads": self.reads.value, "admin": .flag(self.isAdmin), "begins": .number(self.begins.seconds),
                 "state": .text(self.state(at: now).rawValue),
             ]
+            members["rateLimit"] = self.limits.requestsPerSecond.map { .number($0) }
+            members["maxBody"] = self.limits.bodyBytes.map { .number(Double($0)) }
             members["ends"] = self.ends.map { .number($0.seconds) }
             return String(decoding: JSONValue.object(members).json, as: UTF8.self) + "\n"
         }

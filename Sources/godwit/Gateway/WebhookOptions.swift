@@ -49,7 +49,13 @@ struct WebhookOptions: ParsableArguments {
                 .invalidConfiguration,
                 "webhooks are signed: give --webhook-secret-file, or GODWIT_WEBHOOK_SECRET in the environment")
         }
-        return try self.urls.map { (url) throws(TrackingError) in try Webhook(url: url, secret: secret) }
+        var webhooks: [Webhook] = []
+        for url in self.urls {
+            let webhook = try Webhook(url: url, secret: secret)
+            // One that is given twice is told once.
+            if !webhooks.contains(webhook) { webhooks.append(webhook) }
+        }
+        return webhooks
     }
 
     private var names: [String] { self.kindNames.split(separator: ",").map(String.init) }

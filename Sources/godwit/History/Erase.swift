@@ -40,20 +40,22 @@ struct Erase: AsyncParsableCommand {
         let client = try self.broker.client(try self.broker.identity())
         let root = try TopicRoot(self.broker.topicRoot)
         let what = before.map { "everything of \(self.id.rawValue.printable) before \(TimeText.rfc3339($0))" }
-        let report = try await self.store.use { store in
+        let (report, told) = try await self.store.use(mayChange: true) { store in
             try Terminal.confirm(
                 "Erase \(what ?? "everything of \(self.id.rawValue.printable)") for good?", isYes: self.yes)
             let report = try await store.erase(self.id, before: before, now: now)
-            Output.writeAll(Self.text(report))
-            return report
+            // Where nobody can read it, the rest is done all the same.
+            return (report, Output.writeAll(Self.text(report)))
         }
+        let cleared: Int
         do throws(TrackingError) {
-            let cleared = try await KeptMessages(of: self.id, before: before, root: root).clear(with: client)
-            Output.writeAll("broker: \(counted(cleared, "kept message")) cleared\n")
+            cleared = try await KeptMessages(of: self.id, before: before, root: root).clear(with: client)
         } catch {
             Program.complain("what the broker keeps could not be cleared, erase again: \(error.message)")
             throw error.exitCode
         }
+        try told.get()
+        try Output.print("broker: \(counted(cleared, "kept message")) cleared\n")
         if !report.remains.isEmpty { throw ExitCode(1) }
     }
 

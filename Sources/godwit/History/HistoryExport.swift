@@ -39,10 +39,11 @@ struct HistoryExport {
         var summary = Summary()
         var simplifier = try self.maximumPoints.map { try HistorySimplifier(maximumPoints: $0) }
         var continuity = TrackContinuity(try await store.coverage(of: self.query.trackable))
+        var leftOut = LeftOutPoints(self.query, in: store)
         try await store.readAll(self.query) { page in
             for point in page.map(\.location) {
                 let step = continuity.step(to: point)
-                let isInterrupted = try await self.isInterruption(step, before: point, store)
+                let isInterrupted = try await Self.isInterruption(step, before: point, &leftOut)
                 if simplifier != nil {
                     if isInterrupted { simplifier?.interrupt() }
                     simplifier?.append(point)
@@ -67,13 +68,13 @@ struct HistoryExport {
     }
 
     /// Whether the track does not go on to a point: something is missing before it, or a point was left out for its place.
-    private func isInterruption(
-        _ step: TrackContinuity.Step, before point: Location, _ store: any HistoryStore
+    private static func isInterruption(
+        _ step: TrackContinuity.Step, before point: Location, _ leftOut: inout LeftOutPoints
     ) async throws -> Bool {
         switch step {
         case .next: return false
         case .missing: return true
-        case .passedOver(let time): return try await store.hasLeftOut(self.query, after: time, before: point)
+        case .passedOver(let time): return try await leftOut.areAny(after: time, before: point)
         }
     }
 }

@@ -21,7 +21,7 @@ struct Replay: AsyncParsableCommand {
 
     @OptionGroup var span: SpanOptions
 
-    @Option(help: ArgumentHelp("So many times as fast: 10x, 0.5x, above 0; or max.", valueName: "n"))
+    @Option(help: ArgumentHelp("So many times as fast, 0.001 to 1000000: 10x, 0.5x; or max.", valueName: "n"))
     var speed = "1x"
 
     @Option(

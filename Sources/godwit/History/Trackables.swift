@@ -33,7 +33,7 @@ extension Trackables {
 
         func run() async throws {
             let label = try await self.state.useRules { try await $0.setLabel(of: self.id, self.assignments) }
-            Output.writeAll(String(decoding: label.json.json, as: UTF8.self) + "\n")
+            try Output.print(String(decoding: label.json.json, as: UTF8.self) + "\n")
         }
     }
 }

@@ -43,6 +43,9 @@ struct VerifyPrinter {
     var text: String {
         var lines = ["\(self.id.rawValue.printable): \(counted(self.report.points, "point"))"]
         if self.report.unnumbered > 0 { lines[0] += ", \(self.report.unnumbered) of them without a stream" }
+        if self.report.unnumberedClockFaults > 0 {
+            lines[0] += ", \(self.report.unnumberedClockFaults) of these with a wrong clock"
+        }
         if let before = self.report.erasedBefore {
             lines.append("erased before \(TimeText.rfc3339(before)): what is older is not taken")
         }
@@ -68,7 +71,9 @@ struct VerifyPrinter {
     var json: String {
         var members: [String: JSONValue] = [
             "trackable": .text(self.id.rawValue), "points": .number(Double(self.report.points)),
-            "unnumbered": .number(Double(self.report.unnumbered)), "complete": .flag(self.report.isComplete),
+            "unnumbered": .number(Double(self.report.unnumbered)),
+            "unnumberedClockFaults": .number(Double(self.report.unnumberedClockFaults)),
+            "complete": .flag(self.report.isComplete),
             "streams": .list(self.report.streams.map(Self.json)),
             "possibleGaps": .list(self.report.possibleGaps.map { .number($0.seconds) }),
         ]

@@ -103,6 +103,70 @@ import Testing
         #expect(machine.stamp(at: boot) == .init(time: self.fix(north: 0, at: 0).time, basis: .receiver))
     }
 
+    // MARK: - Other settings
+
+    /// The same machine, told nothing, that records every two metres.
+    private func other(
+        than machine: CaptureStateMachine, _ change: (inout CaptureStateMachine.Configuration) -> Void = { _ in }
+    ) throws -> CaptureStateMachine {
+        var configuration = machine.configuration
+        change(&configuration)
+        return CaptureStateMachine(
+            filter: try CaptureFilter(minimumDistance: 2), zones: machine.zones, configuration: configuration)
+    }
+
+    @Test func whatIsAtTheEdgeOfAZoneStaysHiddenWhereSettingsChange() throws {
+        var machine = try self.machine(zones: [self.home])
+        #expect(machine.moved(self.fix(north: 1000, at: 0), at: .at(0)).happenings.map(\.kind) == [.zone])
+        #expect(machine.configure(as: try self.other(than: machine), at: .at(1)).isEmpty)
+        let outcome = machine.moved(self.fix(north: 1105, at: 2), at: .at(2))
+        #expect(outcome.shown?.source == .zone && outcome.happenings.isEmpty)
+        // Zones are known by their names.
+        let zones = try PrivacyZones([PrivacyZone(name: "work", center: try self.home.center, radius: 50), self.home])
+        let next = CaptureStateMachine(filter: machine.filter, zones: zones)
+        #expect(machine.configure(as: next, at: .at(3)).isEmpty)
+        #expect(machine.moved(self.fix(north: 1105, at: 4), at: .at(4)).shown?.source == .zone)
+    }
+
+    @Test func aPauseGoesOnWhereSettingsChange() throws {
+        var machine = try self.machine {
+            $0.pause = PauseStateMachine(activity: .other)
+            $0.tellsVisits = true
+        }
+        _ = machine.moved(self.fix(north: 0, at: 0, speed: 0), at: .at(0))
+        _ = machine.moved(self.fix(north: 0, at: 180), at: .at(180))
+        #expect(machine.configure(as: try self.other(than: machine), at: .at(200)).isEmpty)
+        #expect(machine.isPaused)
+        let resumed = machine.moved(self.fix(north: 200, at: 900), at: .at(900)).happenings
+        #expect(resumed.map(\.kind) == [.resumed, .visit])
+        #expect(resumed.last?.detail["arrival"] == .number(self.fix(north: 0, at: 0).time.seconds))
+    }
+
+    @Test func whereNothingPausesAnyMoreAPauseIsTold() throws {
+        var machine = try self.machine {
+            $0.pause = PauseStateMachine(activity: .other)
+            $0.tellsVisits = true
+        }
+        _ = machine.moved(self.fix(north: 0, at: 0, speed: 0), at: .at(0))
+        _ = machine.moved(self.fix(north: 0, at: 180), at: .at(180))
+        let next = try self.other(than: machine) { ($0.pause, $0.tellsVisits) = (nil, false) }
+        let told = machine.configure(as: next, at: .at(300))
+        #expect(told.map(\.kind) == [.resumed, .visit])
+        #expect(told.first?.detail["until"] == .number(Moment.at(300).wall.seconds))
+        #expect(machine.configure(as: try self.other(than: machine), at: .at(301)).isEmpty)
+    }
+
+    @Test func theClockMotionAndReferenceStayWhereSettingsChange() throws {
+        var machine = try self.machine()
+        let boot = Moment(now: MonotonicTime(.seconds(9)), wall: UnixTime(9))
+        _ = machine.moved(self.fix(north: 0, at: 0, speed: 20), at: boot)
+        _ = machine.configure(as: try self.other(than: machine), at: boot)
+        #expect(machine.stamp(at: boot).basis == .receiver)
+        let near = machine.moved(self.fix(north: 1, at: 1), at: boot)
+        #expect(near.verdict == .filtered(.tooClose) && near.shown?.motion == [.driving])
+        #expect(machine.moved(self.fix(north: 3, at: 2), at: boot).verdict == .filtered(.recorded))
+    }
+
     @Test func aStepOfTheClockMakesTheNextFixAFirst() throws {
         var machine = try self.machine()
         _ = machine.moved(self.fix(north: 0, at: 0), at: .at(0))

@@ -132,6 +132,16 @@ import Testing
         #expect(order.consider(self.update(4, at: 1, of: "a")) == .current)  // it is the stream in place again
     }
 
+    /// Whoever was there in between had another clock.
+    @Test func theOwnersStreamComesBackWithAnyTime() {
+        var order = UpdateOrder()
+        #expect(order.consider(self.update(1, at: 10, of: "a"), isOwners: true) == .current)
+        #expect(order.consider(self.update(1, at: 90_000, of: "b"), isOwners: true) == .current)
+        #expect(order.consider(self.update(2, at: 19, of: "a"), isOwners: true) == .current)
+        #expect(order.consider(self.update(2, at: 19, of: "a"), isOwners: true) == .duplicate)
+        #expect(order.consider(self.update(1, at: 10, of: "a"), isOwners: true) == .duplicate)
+    }
+
     @Test func theSameNumberInTwoStreamsIsTwoPoints() {
         var order = UpdateOrder()
         #expect(order.consider(self.update(1, at: 1, of: "a")) == .current)

@@ -320,6 +320,28 @@ import Testing
         #expect(many < few * 10, "\(few) among 200, \(many) among 20,000")
     }
 
+    /// A client may be on thousands of trackables, as a gateway is.
+    @Test func itsLastTrackableCostsAClientAsMuchAsItsFirst() throws {
+        var machine = PresenceStateMachine()
+        machine.connected(now: MonotonicTime(.zero))
+        let (client, session) = (try ClientID("gateway"), try #require(SessionID("a")))
+        let presence = Presence(
+            kind: .publisher, session: session, connection: 0, lease: .seconds(90), since: UnixTime(1))
+        let birth = Liveness(status: .online(lease: .seconds(90)), session: session, connection: 0)
+        let blocks = try (0..<40).map { block in
+            let ids = try (0..<100).map { try TrackableID("van-\(block * 100 + $0)") }
+            return ContinuousClock().measure {
+                for id in ids {
+                    _ = machine.heard(
+                        presence, kind: .publisher, on: id, from: client, isRetained: false, now: MonotonicTime(.zero))
+                    _ = machine.heard(birth, from: client, isRetained: false, now: MonotonicTime(.zero))
+                }
+            }
+        }
+        let (first, last) = (blocks[1..<6].min() ?? .zero, blocks.suffix(5).min() ?? .zero)
+        #expect(last < first * 6, "\(first) for 100 at first, \(last) at last")
+    }
+
     @Test func theTrackablesOfAClientAreThoseItsPresencesStandOn() throws {
         var talk = PresenceConversation()
         _ = try talk.publisher("d1", "a/0", on: "van")

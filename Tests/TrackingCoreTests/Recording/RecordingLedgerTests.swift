@@ -18,6 +18,58 @@ struct RecordingLedgerTests {
         #expect(store.tables.last[van]?.seq == 3)
     }
 
+    /// A recorder that starts before it is told the time knows of no other clock that it is wrong.
+    @Test(arguments: [5, now.seconds - 3600]) func aClockThatIsBehindJudgesNoOther(receivedAt: Double) {
+        var store = ModelStore()
+        store.store(self.batch([point(1)]))
+        store.store(self.batch([point(2), point(3)], at: UnixTime(receivedAt)))
+        #expect(store.tables.last[van]?.seq == 3)
+        #expect(RecordedTime.isFault(UnixTime(5), receivedAt: UnixTime(5)), "before 2001 all the same")
+    }
+
+    @Test func rangesOfNumbersCount() {
+        var ledger = RecordingLedger()
+        ledger.fill(van, sample(number: 1, streams: [stream: 2]))
+        #expect(ledger.count == 2)
+        var recording = Recording(of: van, at: now)
+        recording.declaration = StreamDeclaration(stream: stream, gone: (1...1600).map { $0 * 2...$0 * 2 })
+        _ = ledger.apply(Self.batch([recording]), leavingTails: false)
+        #expect(ledger.count == 102)
+        recording.declaration = StreamDeclaration(stream: stream, gone: [1...3201])
+        _ = ledger.apply(Self.batch([recording]), leavingTails: false)
+        #expect(ledger.count == 2)
+        ledger.forget(van)
+        #expect(ledger.count == 0)
+    }
+
+    /// A stranger may name any number of streams.
+    @Test func ofManyStreamsTheRecentStayKnown() throws {
+        var ledger = RecordingLedger()
+        for number in Int64(1)...40 {
+            let id = try #require(StreamID("s\(number)"))
+            ledger.fill(van, sample(number: 100, streams: [id: number]))
+            _ = ledger.apply(self.batch([point(1, of: id)]), leavingTails: false)
+            // That which is set aside is of a stream that is known until the end of the batch.
+            #expect(ledger[van]?.acknowledgement.streams[id] == 1)
+        }
+        let known = try #require(ledger[van])
+        #expect(known.streams.count < 33)
+        #expect(known.recent.allSatisfy { known.streams[$0] != nil })
+        #expect(ledger.count == known.streams.count + 1 + known.streams.count / 16)
+        var refused = RecordingBatch()
+        var trackable = sample(number: 100, streams: [:])
+        for number in Int64(101)...150 {
+            let id = try #require(StreamID("s\(number)"))
+            trackable.streams[id] = RecordingLedger.Stream(number: number)
+            refused.refused.append(
+                RefusedMessage(
+                    topic: "t", receivedAt: now, trackable: van, stream: id, seq: 1, reason: "bad", payload: []))
+        }
+        ledger.fill(van, trackable)
+        let changes = ledger.apply(refused, leavingTails: false)
+        #expect(changes.coverage.count == 50)
+    }
+
     @Test func pointsWithoutNumbersAreToldApartByTimeAndPlace() {
         var store = ModelStore()
         let (one, later) = (point(nil, at: 1_790_000_000), point(nil, at: 1_790_000_001))
@@ -64,6 +116,35 @@ struct RecordingLedgerTests {
         store.store(batch)
         #expect(store.acknowledgements[van]?.streams == [stream: 3])
         #expect(store.tables.coverage["van/one"]?.contains(StreamCoverage.Range(.refused, 2...2)) == true)
+    }
+
+    /// What there is no room for is not acknowledged, and that is told: of records, declarations and what is set aside.
+    @Test func whatAFullStreamDoesNotTakeIsTold() {
+        let most = UInt64(StreamCoverage.maximumRanges)
+        var trackable = sample(number: 1, streams: [stream: 7])
+        trackable.streams[stream]?.coverage = StreamCoverage((1...most).map { .init(.stored, ($0 * 3)...($0 * 3)) })
+        var ledger = RecordingLedger()
+        ledger.fill(van, trackable)
+        var recording = Recording(of: van, at: now)
+        recording.declaration = StreamDeclaration(stream: stream, gone: [1...2, 4...5])
+        #expect(ledger.apply(Self.batch([recording]), leavingTails: false).tooManyGaps == [])
+        #expect(ledger[van]?.acknowledgement.streams == [stream: 6])
+        recording.declaration = StreamDeclaration(stream: stream, gone: [(3 * most + 5)...(3 * most + 5)])
+        #expect(ledger.apply(Self.batch([recording]), leavingTails: false).tooManyGaps == [7])
+        var batch = RecordingBatch()
+        batch.refused = [3 * most + 7, 7].map {
+            RefusedMessage(
+                topic: "t", receivedAt: now, trackable: van, stream: stream, seq: $0, reason: "bad", payload: [])
+        }
+        let refused = ledger.apply(batch, leavingTails: false)
+        #expect(refused.tooManyGaps == [7] && refused.refused == [], "it comes again")
+        // The only one that is missing between two.
+        recording.declaration = nil
+        recording.points = [point(8)]
+        #expect(ledger.apply(Self.batch([recording]), leavingTails: false).points.count == 1)
+        recording.points = [point(7)]
+        #expect(ledger.apply(Self.batch([recording]), leavingTails: false).points.count == 1)
+        #expect(ledger[van]?.acknowledgement.streams == [stream: 9])
     }
 
     @Test func everyPointIsInARun() {

@@ -35,11 +35,30 @@ struct StreamCoverageTests {
     @Test func whatWasErasedDoesNotComeAgain() {
         var coverage = StreamCoverage()
         for seq in UInt64(1)...5 { _ = coverage.store(seq) }
-        coverage.eraseStored()
+        coverage.erase(.stored)
         let isNew = coverage.store(3)
         #expect(!isNew)
         #expect(coverage[.stored].isEmpty && coverage[.erased].ranges == [1...5])
         #expect(coverage.handledThrough == 5)
+    }
+
+    /// A device declares what it lost: the acknowledgement goes on, and the ranges are bounded still.
+    @Test func aFullStreamIsCompletedByWhatFillsItsGaps() {
+        let most = UInt64(StreamCoverage.maximumRanges)
+        var coverage = StreamCoverage((1...most).map { .init(.stored, ($0 * 2)...($0 * 2)) })
+        #expect(coverage.isFull && coverage.handledThrough == 0)
+        let first = coverage.declare(StreamDeclaration(stream: stream, gone: [1...1, 3...7, 11...11, 5...5]))
+        #expect(first && coverage.handledThrough == 8)
+        let beyond = coverage.declare(
+            StreamDeclaration(stream: stream, gone: [9...9, (2 * most + 10)...(2 * most + 20)]))
+        #expect(!beyond && coverage.handledThrough == 12)
+        // Of what is known, nothing is told apart.
+        let whole = coverage.declareWithinBounds(1...(2 * most), .belowOldest)
+        #expect(whole && coverage.handledThrough == 2 * most)
+        let apart = coverage.declareWithinBounds(15...15, .gone)
+        #expect(apart && !coverage[.gone].contains(15))
+        let isPartTaken = coverage.declareWithinBounds((2 * most)...(2 * most + 1), .gone)
+        #expect(!isPartTaken && coverage.ranges.count <= 2 * StreamCoverage.maximumRanges)
     }
 
     @Test func theGreatestEndCounts() {

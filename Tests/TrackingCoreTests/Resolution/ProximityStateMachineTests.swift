@@ -17,7 +17,7 @@ import Testing
 
     /// Feeds a fix whose own time and arrival are the same.
     private func move(_ machine: inout ProximityStateMachine, _ north: Double, at seconds: Double) -> Bool? {
-        machine.moved(.fix(north: north, at: seconds), now: .seconds(seconds))
+        machine.moved(.fix(north: north, at: seconds), now: .seconds(seconds), wallClock: nil)
     }
 
     // MARK: Spatial
@@ -53,7 +53,8 @@ import Testing
         let east = Coordinate(latitude: 0, longitude: -179.9995)!  // in range
         let west = Coordinate(latitude: 0, longitude: 179.9995)!  // in range
         var machine = try ProximityStateMachine(destination: east, threshold: ProximityThreshold(spatial: 200))
-        #expect(machine.moved(Location(coordinate: west, time: UnixTime(0)), now: .seconds(0)) == true)  // 111 m
+        let fix = Location(coordinate: west, time: UnixTime(0))
+        #expect(machine.moved(fix, now: .seconds(0), wallClock: nil) == true)  // 111 m
     }
 
     // MARK: Temporal
@@ -175,15 +176,23 @@ import Testing
     @Test func aFixOlderThanTheNewestPlaysNoPart() throws {
         var machine = try self.spatial(100)
         #expect(self.move(&machine, 9_000, at: 10) == nil)
-        #expect(machine.moved(.fix(north: 9_990, at: 5), now: .seconds(11)) == nil)
+        #expect(machine.moved(.fix(north: 9_990, at: 5), now: .seconds(11), wallClock: nil) == nil)
         #expect(!machine.isNear)
+    }
+
+    @Test func aFixFromTheFutureDoesNotStopTheTest() throws {
+        var machine = try self.spatial(100)
+        let now = Location.fix(at: 10).time
+        #expect(machine.moved(.fix(north: 9_000, at: 10), now: .seconds(10), wallClock: now) == nil)
+        #expect(machine.moved(.fix(north: 9_990, at: 71), now: .seconds(11), wallClock: now) == nil)
+        #expect(machine.moved(.fix(north: 9_950, at: 12), now: .seconds(12), wallClock: now) == true)
     }
 
     @Test func aClockThatWasSetBackIsBelievedAfterHalfAMinute() throws {
         var machine = try self.spatial(100)
-        #expect(machine.moved(.fix(north: 9_000, at: 3_600), now: .seconds(0)) == nil)
-        #expect(machine.moved(.fix(north: 9_950, at: 0), now: .seconds(10)) == nil)
-        #expect(machine.moved(.fix(north: 9_950, at: 21), now: .seconds(31)) == true)
+        #expect(machine.moved(.fix(north: 9_000, at: 3_600), now: .seconds(0), wallClock: nil) == nil)
+        #expect(machine.moved(.fix(north: 9_950, at: 0), now: .seconds(10), wallClock: nil) == nil)
+        #expect(machine.moved(.fix(north: 9_950, at: 21), now: .seconds(31), wallClock: nil) == true)
     }
 
     @Test func aClockStepMakesTheSpeedUnknownAndTheAnswerStand() throws {
@@ -191,7 +200,7 @@ import Testing
         #expect(self.move(&machine, 9_600, at: 0) == nil)
         #expect(self.move(&machine, 9_700, at: 10) == true)
         machine.clockStepped()
-        #expect(machine.moved(.fix(north: 9_710, at: -5_000), now: .seconds(11)) == nil)
+        #expect(machine.moved(.fix(north: 9_710, at: -5_000), now: .seconds(11), wallClock: nil) == nil)
         #expect(machine.isNear)
     }
 }

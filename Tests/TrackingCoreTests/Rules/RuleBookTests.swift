@@ -47,6 +47,16 @@ import TrackingCore
         #expect(self.kinds(&book, [self.fix(400, 2)]) == ["out 2.0"])
     }
 
+    /// By what the clock passes over nobody is silent, and by what it goes back nobody is for longer.
+    @Test(arguments: [3600.0, -3600]) func aClockThatIsSetMakesNobodySilent(step: Double) throws {
+        var book = RuleBook([try Rule(name: "quiet", .silent(.seconds(300)))], now: self.start)
+        book.heard(self.van, now: self.start)
+        let now = self.start.advanced(by: .seconds(step))
+        book.clockStepped(now: now)
+        #expect(book.timerFired(now: now.advanced(by: .seconds(299))) == [])
+        #expect(book.timerFired(now: now.advanced(by: .seconds(300))).map(\.kind) == [.silent])
+    }
+
     @Test func aLatePointTellsNothing() throws {
         var book = RuleBook([try Rule(name: "in", .enter(try self.fence()))], now: self.start)
         _ = book.moved(self.van, self.fix(500, 100), now: self.start.advanced(by: .seconds(100)))
@@ -203,6 +213,39 @@ import TrackingCore
         var next = RuleBook(rules, kept: book.takeChanges(), now: later)
         #expect(next.timerFired(now: later) == [])
         #expect(next.timerFired(now: later.advanced(by: .seconds(60))).map(\.rule) == ["stay"])
+    }
+
+    /// It was inside when the gateway ended, drove off meanwhile, and says so late.
+    @Test func whoIsElsewhereByNowDoesNotStay() throws {
+        let rules = [
+            try Rule(name: "out", .leave(try self.fence())),
+            try Rule(name: "stay", .dwell(try self.fence(), .seconds(60))),
+        ]
+        var book = RuleBook(rules, now: self.start)
+        _ = self.kinds(&book, [self.fix(500, 0), self.fix(0, 10)])
+        let later = self.start.advanced(by: .seconds(3600))
+        var next = RuleBook(rules, kept: book.takeChanges(), now: later)
+        #expect(next.moved(self.van, self.fix(900, 3000), now: later) == [])
+        #expect(next.timerFired(now: later.advanced(by: .seconds(600))) == [])
+        // That it left is told with the first position that is not late.
+        #expect(next.moved(self.van, self.fix(950, 3601), now: later).map(\.rule) == ["out"])
+    }
+
+    /// It is watched by nobody, and sent every half an hour.
+    @Test func whatWasPassedSinceTheLastUpdateIsTold() throws {
+        let fence = try self.fence()
+        var book = RuleBook(
+            [try Rule(name: "in", .enter(fence)), try Rule(name: "out", .leave(fence))], now: self.start)
+        _ = self.kinds(&book, [self.fix(500, 0)])
+        let now = self.start.advanced(by: .seconds(1800))
+        let passed = [self.fix(0, 300), self.fix(500, 900)]
+        #expect(
+            book.moved(self.van, self.fix(900, 1800), passing: passed, now: now).map {
+                "\($0.rule) \($0.time.since(self.start).inSeconds)"
+            } == ["in 300.0", "out 900.0"])
+        // An update that is late itself tells nothing.
+        let later = self.start.advanced(by: .seconds(4000))
+        #expect(book.moved(self.van, self.fix(900, 3600), passing: [self.fix(0, 3000)], now: later) == [])
     }
 
     // MARK: - What rules begin with

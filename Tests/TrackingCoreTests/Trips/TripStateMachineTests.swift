@@ -36,6 +36,36 @@ import Testing
         #expect(unset.status(at: Moment(now: MonotonicTime(.seconds(5)), wall: UnixTime(5)))?.duration == 52)
     }
 
+    /// Begun in 1970, on a device that has not been told the time.
+    private func unset(_ seconds: Double) -> Moment {
+        Moment(now: MonotonicTime(.seconds(seconds)), wall: UnixTime(seconds))
+    }
+
+    @Test func aTripThatBeganBeforeTheClockWasSetBeginsWhenItDid() throws {
+        let stream = try #require(StreamID("s"))
+        var machine = TripStateMachine(seed: 1)
+        _ = try machine.start(TripMode("car"), at: self.unset(10), next: RecordName(stream: stream, seq: 1))
+        #expect(machine.status(at: self.unset(30))?.start == UnixTime(10))
+        let now = Moment.at(60)
+        #expect(machine.status(at: now)?.start == now.wall.advanced(by: .seconds(-50)))
+        let ended = try machine.stop(at: now, next: RecordName(stream: stream, seq: 2)).trip
+        #expect(ended.start == now.wall.advanced(by: .seconds(-50)) && ended.duration == 50)
+    }
+
+    @Test func theTimeBeforeTheClockWasSetIsNoneThatPassed() throws {
+        let stream = try #require(StreamID("s"))
+        var machine = TripStateMachine(seed: 1)
+        _ = try machine.start(TripMode("car"), at: self.unset(10), next: RecordName(stream: stream, seq: 1))
+        let state = try #require(machine.encoded(at: self.unset(30)))
+        var later = TripStateMachine(seed: 9)
+        try later.restore(state, at: .at(5))
+        #expect(later.status(at: .at(6))?.duration == 21)
+        // Still in 1970, it is as good as any.
+        var unset = TripStateMachine(seed: 9)
+        try unset.restore(state, at: self.unset(40))
+        #expect(unset.status(at: self.unset(40))?.duration == 30)
+    }
+
     @Test func anIdleMachineHasNothingToKeep() throws {
         #expect(TripStateMachine(seed: 1).encoded(at: .at(0)) == nil)
     }

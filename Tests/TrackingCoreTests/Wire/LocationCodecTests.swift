@@ -129,7 +129,14 @@ import TrackingCore
             "location.properties.seq must be a whole number from 1 to 9007199254740991; found another number"
         ),
         (#","seq":"1""#, "location.properties.seq must be a number; found a string"),
-        (#","stream":"""#, "location.properties.stream must be a string of 1 to 64 bytes; found another string"),
+        (
+            #","stream":"""#,
+            "location.properties.stream must be a string of 1 to 64 bytes without control characters; found another string"
+        ),
+        (
+            #","stream":"a\u0000b""#,
+            "location.properties.stream must be a string of 1 to 64 bytes without control characters; found another string"
+        ),
         (#","stream":7"#, "location.properties.stream must be a string; found a number"),
         (#","mode":1"#, "location.properties.mode must be a string; found a number"),
         (#","motion":"driving""#, "location.properties.motion must be an array; found a string"),

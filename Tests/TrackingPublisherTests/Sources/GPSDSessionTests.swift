@@ -51,6 +51,16 @@ import TrackingCore
                 == 1)
     }
 
+    @Test func aReceiverThatIsRecognisedLaterIsAskedAnew() {
+        var machine = self.machine(.every(milliseconds: 2000))
+        _ = machine.connected(now: Self.start)
+        #expect(machine.received(self.line(Self.devices), now: Self.start).count == 1)
+        let report = #"{"class":"DEVICE","path":"/dev/a","activated":1.5,"driver":"MTK-3301","subtype":"AXN_2.31"}"#
+        #expect(machine.received(self.line(report), now: Self.start).count == 1)
+        #expect(machine.received(self.line(report), now: Self.start) == [], "once a driver")
+        #expect(machine.received(self.line(Self.devices), now: Self.start) == [], "no word of it is no news")
+    }
+
     @Test func nothingIsAskedOfWhatIsToBeLeftAlone() {
         var machine = self.machine(.every(milliseconds: 2000), asks: false)
         #expect(machine.received(self.line(Self.devices), now: Self.start) == [])

@@ -16,7 +16,7 @@ import TrackingCore
             <trkpt lat="52.6291510" lon="-8.6617460">
               <ele>19.5</ele><geoidheight>57.5</geoidheight><time> 2019-02-18T07:45:50Z
               </time><hdop>2</hdop><vdop>3</vdop><speed>4.5</speed><course>-10</course></trkpt>
-            <trkpt lon='-8.66' lat='52.62'><time>2019-02-18T07:45:51.25Z</time>
+            <trkpt lon=' -8.66' lat='52.62 '><time>2019-02-18T07:45:51.25Z</time>
               <extensions><g:TrackPointExtension><g:speed>5</g:speed><g:course>90</g:course></g:TrackPointExtension></extensions></trkpt>
             <trkpt lat="52.62" lon="-8.66"/>
             <trkpt lat="152.62" lon="-8.66"><time>2019-02-18T07:45:52Z</time></trkpt>
@@ -35,6 +35,33 @@ import TrackingCore
 
     private func read(_ text: String) -> (events: [SourceEvent], failure: TrackingError?) {
         self.read([Array(text.utf8)[...]])
+    }
+
+    private func point(_ children: String, before: String = "") -> Location? {
+        let text =
+            "\(before)<gpx><trk><trkseg><trkpt lat=\"1\" lon=\"2\"><time>2021-06-01T10:00:06Z</time>\(children)</trkpt>"
+            + "</trkseg></trk></gpx>"
+        // However it is cut.
+        let (whole, cut) = (self.read(text), self.read(text.utf8.map { [$0][...] }))
+        #expect(whole.events == cut.events && whole.failure == nil && cut.failure == nil, "\(whole) \(cut)")
+        return whole.events.fixes.first
+    }
+
+    @Test func whatIsUnknownStaysUnknown() {
+        let standing = self.point("<speed>0</speed><course>90</course>")
+        #expect(standing?.speed == 0 && standing?.bearing == nil)
+        for dilution in ["0", "99.99"] {
+            let fix = self.point("<hdop>\(dilution)</hdop><vdop>\(dilution)</vdop>")
+            #expect(fix != nil && fix?.accuracyHorizontal == nil && fix?.accuracyVertical == nil)
+        }
+    }
+
+    @Test(arguments: [
+        "<!DOCTYPE gpx>", "<!DOCTYPE gpx SYSTEM \"a>b\">", "<!DOCTYPE gpx [ <!ENTITY name \"x\"> ]>",
+        "<!DOCTYPE gpx [\n<!-- it's > ] none --><!ENTITY a ']>'><?p ' ] > ?><!ELEMENT gpx ANY>] >",
+    ])
+    func aDocumentTypeIsPassedOver(doctype: String) {
+        #expect(self.point("", before: "<?xml version=\"1.0\"?>\n\(doctype)\n") != nil)
     }
 
     @Test func aCDATASectionIsText() {

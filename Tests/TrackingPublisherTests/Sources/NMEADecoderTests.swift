@@ -29,6 +29,14 @@ import TrackingCore
         #expect(abs((fix.accuracyHorizontal ?? 0) - 5 * 1.0675) < 1e-9 && fix.accuracyVertical == 6)
     }
 
+    /// A receiver that is switched off and on again knows neither time nor place for a while.
+    @Test(arguments: [false, true]) func theLastFixBeforeTheReceiverForgotTheTimeIsGiven(isLive: Bool) {
+        let lost = self.make("GPRMC,,V,,,,,,,,,,N", "GPGGA,,,,,,0,00,99.99,,,,,,", "GPGSA,A,1,,,,,,,,,,,,,,,")
+        let fixes = self.decode(
+            Sentences.epoch(1) + Sentences.epoch(2) + lost + lost + Sentences.epoch(9), isLive: isLive)
+        #expect(fixes.map { $0.time.seconds - UnixTime.at("2024-05-17T12:00:00Z").seconds } == [1, 2, 9])
+    }
+
     @Test func withoutGSTTheDilutionIsTheAccuracy() throws {
         let single = try #require(self.decode(Sentences.epoch(1).filter { !$0.contains("GST") }).first)
         #expect(abs((single.accuracyHorizontal ?? 0) - 0.9 * 5 * 1.0675) < 1e-9)

@@ -119,6 +119,29 @@ import TrackingRuntime
         }
     }
 
+    /// What is no recording of its format is said, whether or not its lines can be told apart.
+    @Test(arguments: [
+        (RecordingSource.Format.jsonl, "{\"type\":\"FeatureCollection\",\n\"features\":[]}\n"),
+        (.gpx, "<gpx><trk><trkseg><trkpt lat=\"1\" lon=\"2\"/></trkseg></trk></gpx>"),
+        (.gpx, "<gpx><wpt lat=\"1\" lon=\"2\"/></gpx>"),
+    ])
+    func aFileWithoutOnePositionThatCanBeReadIsSaid(format: RecordingSource.Format, text: String) async throws {
+        try await withFolder { folder in
+            let (log, error) = await runToEnd(RecordingSource(format, file: try folder.file("recording", text)))
+            #expect(error?.code == .inputUnreadable && !log.all.isEmpty && log.fixes.isEmpty)
+            #expect(error?.message.contains("has no position that could be read") == true)
+        }
+    }
+
+    @Test func aFileThatIsEmptyIsNoFault() async throws {
+        try await withFolder { folder in
+            for (format, text) in [(RecordingSource.Format.jsonl, "\n"), (.gpx, "<gpx/>")] {
+                let (log, error) = await runToEnd(RecordingSource(format, file: try folder.file("recording", text)))
+                #expect(error == nil && log.all.isEmpty)
+            }
+        }
+    }
+
     @Test(arguments: ["", "no sentence\n\n# a comment\n$GPGGA,1*00\n"])
     func whatHasNoSentenceIsNoRecordingOfNMEA(text: String) async throws {
         try await withFolder { folder in
@@ -142,7 +165,9 @@ import TrackingRuntime
         ]
         for (name, count) in expected {
             let (log, error) = await runToEnd(RecordingSource(.gpx, file: try Tracks.path(name), pace: .maximum))
-            #expect(error == nil && log.fixes.count == count.0 && log.badInputs.count == count.1, "\(name)")
+            // Where none of them has a time it is no recording.
+            #expect((error == nil) == (count.0 > 0), "\(name)")
+            #expect(log.fixes.count == count.0 && log.badInputs.count == count.1, "\(name)")
         }
     }
 }

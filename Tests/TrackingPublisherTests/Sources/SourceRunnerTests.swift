@@ -27,7 +27,7 @@ private final class ScriptedSource: LocationSource {
     var resolution: Resolution? { self.wanted.current }
     func use(_ resolution: Resolution) async { self.wanted.set(resolution) }
 
-    func run(deliver: @escaping @Sendable (SourceEvent) async -> Void) async throws(TrackingError) {
+    func run(deliver: @escaping SourceEvent.Delivery) async throws(TrackingError) {
         self.log.append("+\(self.facts.name)")
         defer { self.log.append("-\(self.facts.name)") }
         while !Task.isCancelled {
@@ -122,6 +122,24 @@ private final class SourceMailbox: Sendable {
         #expect(error == nil && log.fixes.map(\.time.seconds) == [1, 2])
     }
 
+    /// Also beside a receiver, which cannot wait.
+    @Test func whatCanWaitIsHeldBack() async throws {
+        let story = EventLog<String>()
+        let receiver = ScriptedSource("receiver", .low, story)
+        let pipe = ScriptedSource("pipe", .high, story, isLive: false)
+        let asked = EventLog<Int>()
+        let runner = SourceRunner([receiver, pipe], catchUp: { asked.append(1) })
+        try await whileRunning(runner) { log in
+            pipe.order(.fix(1))
+            pipe.order(.fix(2))
+            try await asked.wait(for: "each fix of the pipe") { $0.count == 2 }
+            await runner.use(.every(milliseconds: 1000, .low))
+            receiver.order(.fix(3))
+            try await log.waitForFixes(3)
+        }
+        #expect(asked.all.count == 2)
+    }
+
     @Test func aRecordingThatCannotBeReadIsNotTriedAgain() async throws {
         let (_, error) = await runToEnd(SourceRunner([RecordingSource(.gpx, file: "/nonexistent/a.gpx")]))
         #expect(error == TrackingError(.inputUnreadable, "gpx:/nonexistent/a.gpx: No such file or directory"))
@@ -136,6 +154,18 @@ private final class SourceMailbox: Sendable {
             source.order(.fix(now + 1 - WeekRollover.period))
             try await log.waitForFixes(2)
             #expect(log.fixes.map(\.time.seconds) == [now, now + 1])
+            #expect(log.notices == [.dateCorrected(source: "old", rollovers: -1)])
+        }
+    }
+
+    @Test func datesThatAreRightNowAndThenAreSaidOnce() async throws {
+        let source = ScriptedSource("old", .high, EventLog<String>())
+        try await whileRunning(SourceRunner([source], isClockTrusted: { true })) { log in
+            let now = SourceClock.unix.seconds.rounded()
+            for second in 0..<6 {
+                source.order(.fix(now + Double(second) - (second % 2 == 1 ? WeekRollover.period : 0)))
+            }
+            try await log.waitForFixes(6)
             #expect(log.notices == [.dateCorrected(source: "old", rollovers: -1)])
         }
     }

@@ -57,6 +57,20 @@ import TrackingCore
         #expect(machine.delivered(0, now: self.at(now + 1)) == [])
     }
 
+    /// Each of several broken ones has its own wait, also the one that would stand in for the best.
+    @Test func whereAllAreBrokenEachWaits() {
+        var machine = self.machine([.high, .low, .minimum], wanting: .high)
+        _ = machine.started(now: self.at(0))
+        for source in 0..<3 { _ = machine.broke(source, Self.broken, now: self.at(0)) }
+        #expect(machine.timerFired(now: self.at(0)) == [])
+        #expect(machine.deadline == self.at(1))
+        let second = machine.timerFired(now: self.at(1)).filter { if case .run = $0 { true } else { false } }
+        #expect(second == [.run(0), .run(1)])
+        for source in 0..<2 { _ = machine.broke(source, Self.broken, now: self.at(1)) }
+        #expect(machine.timerFired(now: self.at(1)).filter { $0 == .run(0) || $0 == .run(1) } == [])
+        #expect(machine.deadline.map { $0 > self.at(1) } != false, "nothing spins")
+    }
+
     @Test func onlyASourceThatDeliveredForAWhileStartsWithAShortWait() {
         var machine = self.machine([.high], wanting: .high)
         _ = machine.started(now: self.at(0))

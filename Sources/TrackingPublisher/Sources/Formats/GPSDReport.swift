@@ -26,6 +26,8 @@ enum GPSDReport: Hashable, Sendable {
         var isActive: Bool
         /// The shortest cycle that it can do, in seconds; `nil` where gpsd cannot set its cycle, or does not say so yet.
         var shortestCycle: Double?
+        /// What drives it, and which kind of receiver that found; `nil` while gpsd has not recognised it.
+        var driver: String?
     }
 
     /// Reads one line, without its line end.
@@ -122,19 +124,25 @@ private struct Devices: Decodable { var devices: [DeviceMessage] }
 private struct DeviceMessage: Decodable {
     var path: String
     var mincycle: Double?
+    var driver: String?
+    var subtype: String?
     /// The time of activation as text, or the number 0 for a receiver that went.
     var isActive: Bool
 
-    private enum CodingKeys: String, CodingKey { case path, mincycle, activated }
+    private enum CodingKeys: String, CodingKey { case path, mincycle, driver, subtype, activated }
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.path = try container.decode(String.self, forKey: .path)
         self.mincycle = try? container.decode(Double.self, forKey: .mincycle)
+        self.driver = try? container.decode(String.self, forKey: .driver)
+        self.subtype = try? container.decode(String.self, forKey: .subtype)
         self.isActive = (try? container.decode(Double.self, forKey: .activated)) != 0
     }
 
     var device: GPSDReport.Device {
-        GPSDReport.Device(path: self.path, isActive: self.isActive, shortestCycle: self.mincycle)
+        GPSDReport.Device(
+            path: self.path, isActive: self.isActive, shortestCycle: self.mincycle,
+            driver: self.driver.map { "\($0) \(self.subtype ?? "")" })
     }
 }

@@ -3,7 +3,7 @@ import TrackingCore
 /// Merges the sentences of a receiver into fixes: one an epoch, the epoch being told by the time of day.
 ///
 /// An epoch is over when
-/// 1. a sentence tells another time of day, always; and for a live receiver, whose next sentence is a second away, also when
+/// 1. a sentence tells another time of day, or that the receiver knows neither time nor place, always; and for a live receiver, whose next sentence is a second away, also when
 /// 2. the sentence comes that closed the last two epochs (and none came after it then), or
 /// 3. the line falls quiet after a position.
 ///
@@ -50,6 +50,10 @@ struct NMEADecoder: Sendable {
         if let time = sentence.time, time != self.epoch?.time {
             events += self.give(clock: clock)
             self.begin(NMEAEpoch(time: time))
+        } else if sentence.isLost {
+            // It is of no epoch, and the one that was open is over.
+            events += self.give(clock: clock)
+            self.epoch = nil
         }
         // Whatever has no time belongs to the epoch that is open; before the first one it belongs to none.
         guard self.epoch != nil else { return events }

@@ -75,6 +75,16 @@ enum NMEASentence: Hashable, Sendable {
         var days: Int?
     }
 
+    /// Whether it should have told when and where, and tells neither: the receiver has lost both.
+    var isLost: Bool {
+        switch self {
+        case .gga(let gga): gga.time == nil && gga.coordinate == nil
+        case .rmc(let rmc): rmc.time == nil && rmc.coordinate == nil
+        case .gll(let gll): gll.time == nil && gll.coordinate == nil
+        case .vtg, .gsa, .gst, .zda, .other: false
+        }
+    }
+
     /// Why a line is no sentence.
     enum Refusal: Error, Hashable, Sendable, CustomStringConvertible {
         /// Neither `$` nor `!` begins it, or it holds bytes that are not printable ASCII.

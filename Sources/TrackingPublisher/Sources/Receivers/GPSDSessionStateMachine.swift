@@ -25,6 +25,7 @@ struct GPSDSessionStateMachine: Sendable {
     private struct Receiver: Sendable {
         var shortestCycle: Double?
         var asked: Duration?
+        var driver: String?
     }
 
     /// Makes the machine for the source with this name.
@@ -96,7 +97,13 @@ struct GPSDSessionStateMachine: Sendable {
 
     private mutating func changed(_ device: GPSDReport.Device, now: MonotonicTime) {
         if device.isActive {
-            self.receivers[device.path, default: Receiver()].shortestCycle = device.shortestCycle
+            var receiver = self.receivers[device.path] ?? Receiver()
+            receiver.shortestCycle = device.shortestCycle
+            if let driver = device.driver, driver != receiver.driver {
+                // What was asked of a receiver that gpsd did not know yet reached nobody.
+                (receiver.driver, receiver.asked) = (driver, nil)
+            }
+            self.receivers[device.path] = receiver
             self.deadline = nil
         } else {
             self.receivers[device.path] = nil
@@ -104,7 +111,7 @@ struct GPSDSessionStateMachine: Sendable {
         }
     }
 
-    /// Asks each receiver for the cycle that matches the resolution, once.
+    /// Asks each receiver for the cycle that matches the resolution, once for each driver that gpsd finds it to need.
     private mutating func askForCycles() -> [Action] {
         guard self.asksForCycle, let resolution = self.resolution else { return [] }
         var actions: [Action] = []

@@ -35,7 +35,7 @@ public struct GPSDSource: LocationSource {
     /// Delivers fixes until cancelled.
     ///
     /// - Throws: `inputUnreadable` when gpsd cannot be reached, goes away or has no receiver; call it again later.
-    public func run(deliver: @escaping @Sendable (SourceEvent) async -> Void) async throws(TrackingError) {
+    public func run(deliver: @escaping SourceEvent.Delivery) async throws(TrackingError) {
         let waiter = Waiter()
         self.wanted.wakes(waiter)
         defer { self.wanted.wakes(nil) }

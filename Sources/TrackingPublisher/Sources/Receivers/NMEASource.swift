@@ -52,7 +52,7 @@ public struct NMEASource: LocationSource {
     /// Delivers fixes until cancelled, or until standard input ends.
     ///
     /// - Throws: `inputUnreadable` when the receiver cannot be reached or goes away; call it again later.
-    public func run(deliver: @escaping @Sendable (SourceEvent) async -> Void) async throws(TrackingError) {
+    public func run(deliver: @escaping SourceEvent.Delivery) async throws(TrackingError) {
         let waiter = Waiter()
         self.wanted.wakes(waiter)
         defer { self.wanted.wakes(nil) }

@@ -48,7 +48,7 @@ public struct RecordingSource: LocationSource {
     /// Delivers the recording, and returns at its end.
     ///
     /// - Throws: `inputUnreadable` when it cannot be opened, or is not of its format.
-    public func run(deliver: @escaping @Sendable (SourceEvent) async -> Void) async throws(TrackingError) {
+    public func run(deliver: @escaping SourceEvent.Delivery) async throws(TrackingError) {
         do throws(TrackingError) {
             let channel = try self.open()
             defer { channel.close() }
@@ -76,13 +76,40 @@ public struct RecordingSource: LocationSource {
     ) async throws(TrackingError) {
         var decoder = decoder
         var pacer = ReplayPacer(pace: self.pace)
+        var yield = Yield()
         while case .bytes(let bytes) = try await channel.read() {
-            try await self.deliver(decoder.append(bytes), &pacer, deliver)
+            let events = decoder.append(bytes)
+            yield.add(events)
+            try await self.deliver(events, &pacer, deliver)
             if decoder.failure != nil { break }
         }
-        try await self.deliver(decoder.finish(), &pacer, deliver)
-        if let failure = decoder.failure {
-            throw TrackingError(failure.code, "\(self.facts.name) \(failure.message)")
+        let last = decoder.finish()
+        yield.add(last)
+        try await self.deliver(last, &pacer, deliver)
+        // Receivers without a fix, and what noise a line has, make no position of NMEA; and a pipe ends when it ends.
+        let reason = decoder.failure?.message ?? (self.path == nil || self.format == .nmea ? nil : yield.complaint)
+        if let reason { throw TrackingError(.inputUnreadable, "\(self.facts.name) \(reason)") }
+    }
+
+    /// What came of a recording.
+    private struct Yield {
+        private var hasFix = false
+        private var refused = 0
+
+        mutating func add(_ events: [SourceEvent]) {
+            for event in events {
+                switch event {
+                case .fix: self.hasFix = true
+                case .badInput: self.refused += 1
+                case .notice: break
+                }
+            }
+        }
+
+        /// Why it is no recording: all that it has was refused.
+        var complaint: String? {
+            guard !self.hasFix, self.refused > 0 else { return nil }
+            return "has no position that could be read, and \(self.refused) that could not"
         }
     }
 

@@ -19,7 +19,8 @@ public struct ReplayPacer: Sendable {
             self.anchor = (fix, now)
             return nil
         }
-        let due = anchor.due.advanced(by: .seconds(fix.since(anchor.fix).inSeconds / factor))
+        let due = anchor.due.advanced(
+            by: Duration(clampingSeconds: fix.since(anchor.fix).inSeconds / factor))
         self.anchor = (fix, due)
         return due > now ? due : nil
     }

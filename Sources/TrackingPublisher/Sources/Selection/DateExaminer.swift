@@ -5,7 +5,8 @@ import TrackingRuntime
 /// Corrects or tells dates that are whole multiples of 1,024 weeks off, during one run of a source; counts its fixes.
 final class DateExaminer: Sendable {
     private struct State {
-        var told = WeekRollover.asIs
+        /// What was said; a receiver may mix right dates with wrong ones.
+        var told: Set<WeekRollover> = []
         var fixes = 0
     }
 
@@ -35,10 +36,7 @@ final class DateExaminer: Sendable {
         location.time = verdict.applied(to: location.time)
         // The date of what the receiver made up is no news.
         if let mark = verdict.mark, location.extra == nil { location.extra = mark }
-        let isNew = self.state.withLock { state in
-            defer { state.told = verdict }
-            return state.told != verdict
-        }
+        let isNew = self.state.withLock { $0.told.insert(verdict).inserted }
         return (isNew ? self.notice(verdict) : []) + [.fix(location)]
     }
 

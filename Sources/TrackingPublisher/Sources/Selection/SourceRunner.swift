@@ -11,6 +11,7 @@ public struct SourceRunner: LocationSource {
     public let facts: SourceFacts
     private let sources: [any LocationSource]
     private let isClockTrusted: @Sendable () -> Bool
+    private let catchUp: (@Sendable () async -> Void)?
     private let wanted = ResolutionBox()
 
     /// What happened to a source, on its way to the one task that decides.
@@ -32,11 +33,18 @@ public struct SourceRunner: LocationSource {
 
     /// Runs `sources`, at least one.
     ///
-    /// - Parameter isClockTrusted: whether somebody vouches for the device's clock; asked when a date is in doubt. The
-    ///   default asks the kernel.
-    public init(_ sources: [any LocationSource], isClockTrusted: (@Sendable () -> Bool)? = nil) {
+    /// - Parameters:
+    ///   - isClockTrusted: whether somebody vouches for the device's clock; asked when a date is in doubt. The default asks
+    ///     the kernel.
+    ///   - catchUp: asked after each fix of a source that can wait, a file or a pipe; that source goes on when it returns,
+    ///     the others meanwhile.
+    public init(
+        _ sources: [any LocationSource], isClockTrusted: (@Sendable () -> Bool)? = nil,
+        catchUp: (@Sendable () async -> Void)? = nil
+    ) {
         precondition(!sources.isEmpty, "a runner needs a source to run")
         self.sources = sources
+        self.catchUp = catchUp
         self.isClockTrusted = isClockTrusted ?? { SystemClockTrust.isSynchronized }
         let facts = sources.map(\.facts)
         self.facts = SourceFacts(
@@ -54,7 +62,7 @@ public struct SourceRunner: LocationSource {
     /// Delivers what the running source tells, one event after the other, until all have ended or the task is cancelled.
     ///
     /// - Throws: `inputUnreadable` when a recording cannot be read, which is not retried.
-    public func run(deliver: @escaping @Sendable (SourceEvent) async -> Void) async throws(TrackingError) {
+    public func run(deliver: @escaping SourceEvent.Delivery) async throws(TrackingError) {
         let waiter = Waiter()
         self.wanted.wakes(waiter)
         defer { self.wanted.wakes(nil) }
@@ -137,7 +145,9 @@ public struct SourceRunner: LocationSource {
                         await gate.pass {
                             for event in examiner.examine(event) { await deliver(event) }
                         }
-                        if case .fix = event, examiner.isFirstFix { inbox.post(Event(run: run, kind: .delivered)) }
+                        guard case .fix = event else { return }
+                        if examiner.isFirstFix { inbox.post(Event(run: run, kind: .delivered)) }
+                        if source.facts.isFinite { await self.catchUp?() }
                     }
                     return Event(run: run, kind: .ended)
                 } catch {

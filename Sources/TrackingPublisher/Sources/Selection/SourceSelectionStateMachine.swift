@@ -118,6 +118,7 @@ struct SourceSelectionStateMachine: Sendable {
         guard let best = self.best(where: { _ in true }) else {
             return [.finish]
         }
+        let needsOther = self.isWaiting(best, now: now) || self.isOnTrial(best)
         let wanted = self.wanted(best, now: now)
         var actions: [Action] = []
         for index in self.sources.indices where !wanted.contains(index) {
@@ -125,7 +126,9 @@ struct SourceSelectionStateMachine: Sendable {
             case .running:
                 self.sources[index].state = .closed
                 actions.append(.stop(index))
-            case .waiting where index != best: self.sources[index].state = .closed
+            // Who may have to stand in for the best one is not tried before its own wait is over.
+            case .waiting(_, let until) where index != best && (until <= now || !needsOther):
+                self.sources[index].state = .closed
             case .waiting, .closed, .ended: break
             }
         }

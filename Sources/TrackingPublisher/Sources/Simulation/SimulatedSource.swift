@@ -49,7 +49,7 @@ public struct SimulatedSource: LocationSource {
     public func use(_ resolution: Resolution) async { self.wanted.set(resolution) }
 
     /// Delivers fixes until cancelled.
-    public func run(deliver: @escaping @Sendable (SourceEvent) async -> Void) async throws(TrackingError) {
+    public func run(deliver: @escaping SourceEvent.Delivery) async throws(TrackingError) {
         let waiter = Waiter()
         self.wanted.wakes(waiter)
         defer { self.wanted.wakes(nil) }

@@ -1,9 +1,9 @@
 private import Glibc
 
 /// Whether somebody vouches for the device's clock.
-enum SystemClockTrust {
+package enum SystemClockTrust {
     /// Whether the kernel counts its clock as synchronised (NTP, or a GPS of its own), which `adjtimex` tells.
-    static var isSynchronized: Bool {
+    package static var isSynchronized: Bool {
         // Looked up by name, since Swift's view of the C library leaves out the header that declares it.
         guard let symbol = dlsym(nil, "adjtimex") else { return false }
         typealias Function = @convention(c) (UnsafeMutableRawPointer) -> CInt

@@ -1,0 +1,34 @@
+/// How much room text takes on a terminal.
+extension Character {
+    /// How many columns it takes: two where East Asian scripts and pictures do, none where nothing is drawn.
+    public var columns: Int {
+        guard let first = self.unicodeScalars.first else { return 0 }
+        switch first.properties.generalCategory {
+        case .nonspacingMark, .enclosingMark, .format, .control: return 0
+        default: break
+        }
+        let isPicture = first.properties.isEmojiPresentation || self.unicodeScalars.contains("\u{FE0F}")
+        return isPicture || Self.wide.contains { $0.contains(first.value) } ? 2 : 1
+    }
+
+    /// Wide and full-width characters, after Unicode Standard Annex 11.
+    private static let wide: [ClosedRange<UInt32>] = [
+        0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x4DBF, 0x4E00...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3,
+        0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F,
+        0x1F900...0x1F9FF, 0x20000...0x3FFFD,
+    ]
+}
+
+extension StringProtocol {
+    /// How many columns of a terminal it takes.
+    public var columns: Int { self.reduce(0) { $0 + $1.columns } }
+
+    /// As much of its beginning as fits into so many columns.
+    public func prefix(columns: Int) -> SubSequence {
+        var left = columns
+        return self.prefix { character in
+            left -= character.columns
+            return left >= 0
+        }
+    }
+}

@@ -1,0 +1,47 @@
+/// Passes over a document type, byte by byte: what is declared in it, in brackets, with quotes, comments and instructions, is
+/// neither read nor expanded.
+struct XMLDoctype: Sendable {
+    private enum State: Sendable {
+        case plain
+        case quoted(UInt8)
+        case comment
+        case instruction
+    }
+
+    private var state = State.plain
+    private var isInBrackets = false
+    /// The last four bytes.
+    private var recent: UInt32 = 0
+
+    /// Takes in the next byte.
+    ///
+    /// - Returns: Whether it ends the document type.
+    mutating func ends(with byte: UInt8) -> Bool {
+        self.recent = self.recent << 8 | UInt32(byte)
+        switch self.state {
+        case .plain: return self.endsPlain(with: byte)
+        case .quoted(let quote): if byte == quote { self.state = .plain }
+        case .comment: if self.recent & 0xFF_FFFF == 0x2D_2D3E { self.state = .plain }  // -->
+        case .instruction: if self.recent & 0xFFFF == 0x3F3E { self.state = .plain }  // ?>
+        }
+        return false
+    }
+
+    private mutating func endsPlain(with byte: UInt8) -> Bool {
+        if self.recent == 0x3C21_2D2D {  // <!--
+            self.state = .comment
+            self.recent = 0
+        } else if self.recent & 0xFFFF == 0x3C3F {  // <?
+            self.state = .instruction
+            self.recent = 0
+        }
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "'"): self.state = .quoted(byte)
+        case UInt8(ascii: "["): self.isInBrackets = true
+        case UInt8(ascii: "]"): self.isInBrackets = false
+        case UInt8(ascii: ">"): return !self.isInBrackets
+        default: break
+        }
+        return false
+    }
+}

@@ -1,0 +1,70 @@
+// Where the map looks. The panel lies over a part of it: at its right edge, or over its foot where the page is narrow.
+
+import { FARTHEST, beside, nearTo } from "./layers.js";
+
+const L = window.L;
+/** So many pixels are left around what is brought into view, where there is room. */
+const EDGE = 50;
+/** The zoom at which a single place is shown. */
+const CLOSE = 16;
+
+export class Camera {
+  /** @param panel what lies over the map while it is not hidden */
+  constructor(map, panel) {
+    this.map = map;
+    this.panel = panel;
+  }
+
+  /** Where the map has a place: in the copy of the world that is nearest to its middle, and no pole. */
+  near({ lat, lng }) {
+    return { lat: Math.max(-FARTHEST, Math.min(FARTHEST, lat)), lng: nearTo(lng, this.map.getCenter().lng) };
+  }
+
+  /** The pixels that the panel covers. */
+  get covered() {
+    const [map, panel] = [this.map.getContainer(), this.panel].map((element) => element.getBoundingClientRect());
+    if (this.panel.hidden || !(panel.width > 0)) return { right: 0, bottom: 0 };
+    if (panel.width < 0.9 * map.width) return { right: Math.max(0, map.right - panel.left), bottom: 0 };
+    return { right: 0, bottom: Math.max(0, map.bottom - panel.top) };
+  }
+
+  /** How far a place is from the middle of what is to be seen. */
+  offset(place) {
+    const { right, bottom } = this.covered;
+    const { x, y } = this.map.getSize();
+    return this.map.latLngToContainerPoint(this.near(place)).subtract([(x - right) / 2, (y - bottom) / 2]);
+  }
+
+  /** Whether a place is to be seen. */
+  shows(place) {
+    const { right, bottom } = this.covered;
+    const { x, y } = this.map.getSize();
+    const point = this.map.latLngToContainerPoint(this.near(place));
+    return point.x >= 0 && point.y >= 0 && point.x <= x - right && point.y <= y - bottom;
+  }
+
+  /** Brings a place into the middle. */
+  show(place, zoom = this.map.getZoom()) {
+    const { right, bottom } = this.covered;
+    const middle = this.map.project(this.near(place), zoom).add([right / 2, bottom / 2]);
+    this.map.setView(this.map.unproject(middle, zoom), zoom);
+  }
+
+  showClosely(place) { this.show(place, Math.max(CLOSE, this.map.getZoom())); }
+
+  /** Keeps a place that moves in the middle. */
+  keep(place) {
+    const offset = this.offset(place);
+    if (offset.distanceTo([0, 0]) > 2) this.map.panBy(offset, { animate: false });
+  }
+
+  /** Brings all of them into view. */
+  fit(places) {
+    if (places.length === 0) return;
+    const { right, bottom } = this.covered;
+    const { x, y } = this.map.getSize();
+    const edge = Math.max(0, Math.min(EDGE, (x - right) / 4, (y - bottom) / 4));
+    this.map.fitBounds(L.latLngBounds(beside(places)),
+      { maxZoom: CLOSE, paddingTopLeft: [edge, edge], paddingBottomRight: [edge + right, edge + bottom], animate: false });
+  }
+}

@@ -1,0 +1,32 @@
+// The door: whoever is not signed in is asked to, until they are.
+
+import { reason, signIn } from "./session.js";
+
+const element = (id) => document.getElementById(id);
+const door = element("door");
+/** Whether it is to be open. The browser closes a dialog at the second Escape, whoever minds. */
+let isNeeded = false;
+
+export const isOpen = () => isNeeded;
+
+export function askToSignIn(words = "") {
+  element("door-note").textContent = words;
+  isNeeded = true;
+  if (!door.open) door.showModal();
+}
+
+/** @param opened called once somebody is signed in */
+export function keepDoor(opened) {
+  element("sign-in").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const told = await signIn(element("token").value.trim());
+    element("door-note").textContent = told.ok ? "" : told.status === 401 ? "This token is not valid." : reason(told);
+    if (!told.ok) return;
+    element("token").value = "";
+    isNeeded = false;
+    door.close();
+    opened();
+  });
+  door.addEventListener("cancel", (event) => event.preventDefault());
+  door.addEventListener("close", () => { if (isNeeded && !door.open) door.showModal(); });
+}

@@ -1,0 +1,61 @@
+import TrackingCore
+
+/// What is kept of positions, and told anew, when zones are set that they lie in. What was recorded before stays as it is.
+extension PublisherStateMachine {
+    /// Other zones are in force: what stands on the topics is replaced or withdrawn, and nothing else that is kept goes out.
+    mutating func hideWhatWasKept(at moment: Moment) -> [Action] {
+        // Within the call it is another's.
+        let zones = self.configuration.capture?.zones
+        self.unsentEvents.hide { location in zones.map { $0.hidden(location) } ?? location }
+        return Array(self.assets.keys).flatMap { id -> [Action] in
+            let lastFix = self.assets[id]?.lastFix.flatMap(self.shown)
+            self.assets[id]?.lastFix = lastFix
+            return self.hidePosition(of: id, at: moment) + self.hideTrip(of: id, at: moment)
+        }
+    }
+
+    /// A position that was kept from before; `nil` where nothing may be shown of it.
+    private func shown(_ location: Location) -> Location? {
+        guard let zones = self.configuration.capture?.zones else { return location }
+        return zones.hidden(location)
+    }
+
+    /// A trip with its ends as far as they may be shown.
+    func shown(_ trip: Trip) -> Trip {
+        var shown = trip
+        shown.startLocation = trip.startLocation.flatMap(self.shown)
+        shown.lastLocation = trip.lastLocation.flatMap(self.shown)
+        return shown
+    }
+
+    private mutating func hidePosition(of id: TrackableID, at moment: Moment) -> [Action] {
+        guard let asset = self.assets[id] else { return [] }
+        var (lane, raw) = (asset.lane, asset.rawLane)
+        let change = lane.hide(self.shown)
+        if raw?.hide(self.shown).isTakenBack == true { self.forgetAnswers { $0 == .raw(id) } }
+        self.assets[id]?.lane = lane
+        self.assets[id]?.rawLane = raw
+        var actions: [Action] = []
+        if change.isTakenBack {
+            self.forgetAnswers { $0 == .update(id) }
+            actions += self.askSpool(of: id, at: moment) {
+                $0.failedLive(asset.lane.seqsInFlight, now: moment.now)
+            }
+        }
+        // What stands is another publisher's where it owns the trackable.
+        guard change.isOutdated, asset.failure == nil, asset.since != nil else { return actions }
+        return actions + self.replacePosition(of: id, at: moment)
+    }
+
+    private mutating func hideTrip(of id: TrackableID, at moment: Moment) -> [Action] {
+        guard let asset = self.assets[id], asset.failure == nil,
+            let trip = asset.trip.status(at: moment) ?? asset.lastTrip, self.shown(trip) != trip
+        else { return [] }
+        let shown = self.shown(trip)
+        if asset.lastTrip == trip { self.assets[id]?.lastTrip = shown }
+        // One that was not shown yet goes out as ever; else this one stands there.
+        guard asset.unshownTrip == nil else { return [] }
+        self.assets[id]?.unshownTrip = trip
+        return self.showTrip(of: id)
+    }
+}

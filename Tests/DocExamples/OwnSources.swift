@@ -1,0 +1,19 @@
+import TrackingCore
+import TrackingPublisher
+
+/// A source of one's own, as a package without any setting writes it.
+struct OneFix: LocationSource {
+    let fix: Location
+    var facts: SourceFacts { SourceFacts(name: "one", kind: .gps, isFinite: true, isLive: true, accuracy: .high) }
+
+    func run(deliver: @escaping @Sendable (SourceEvent) async -> Void) async throws(TrackingError) {
+        await deliver(.fix(self.fix))
+    }
+
+    func use(_ resolution: Resolution) async {}
+}
+
+/// A battery of one's own, likewise.
+struct FullBattery: BatterySource {
+    func run(deliver: @escaping @Sendable (BatteryEvent) async -> Void) async { await deliver(.level(100)) }
+}

@@ -1,0 +1,49 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `godwit demo`: its story takes its time, which other tests use meanwhile.
+@Suite(.timeLimit(.minutes(10))) struct DemoTests {
+    @Test func theDemosStoryHappens() async throws {
+        let demo = try await Programs.start("godwit", ["demo", "--script"]).result(within: .seconds(380))
+        #expect(demo.code == 0, "\(demo.output)")
+        #expect(demo.output.contains("Every chapter happened"))
+    }
+
+    private func children(of demo: RunningProgram) throws -> [Int32] {
+        let tasks = "/proc/\(demo.id)/task"
+        return try FileManager.default.contentsOfDirectory(atPath: tasks).flatMap { task in
+            try String(contentsOfFile: "\(tasks)/\(task)/children", encoding: .utf8).split(separator: " ")
+                .compactMap { Int32($0) }
+        }
+    }
+
+    @Test func closingTheTerminalEndsTheDemoAndWhatItStarted() async throws {
+        let demo = try Programs.start("godwit", ["demo"])
+        try await demo.wait(for: "the finer source closed.")
+        let children = try self.children(of: demo)
+        #expect(children.count == 2)
+        #expect(try await demo.end(SIGHUP).code == 0)
+        for child in children { #expect(kill(child, 0) == -1 && errno == ESRCH) }
+    }
+
+    /// As `godwit demo | head` does; a story that was to be told whole was not.
+    @Test(arguments: [false, true]) func aDemoThatNobodyReadsEnds(isScript: Bool) async throws {
+        let pipe = try NamedPipe()
+        let demo = try RunningProgram(
+            executable: Programs.root.appending(path: ".build/debug/godwit"),
+            arguments: isScript ? ["demo", "--script"] : ["demo"],
+            environment: [:], input: "/dev/null", terminal: pipe.path)
+        try await pipe.wait()
+        let deadline = ContinuousClock.now + .seconds(60)
+        while try self.children(of: demo).count < 2, ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        let children = try self.children(of: demo)
+        #expect(children.count == 2)
+        pipe.close()
+        let result = try await demo.result(within: .seconds(60))
+        #expect(result.code == (isScript ? 1 : 0), "\(result.errors)")
+        for child in children { #expect(kill(child, 0) == -1 && errno == ESRCH) }
+    }
+}

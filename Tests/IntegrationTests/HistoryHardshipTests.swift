@@ -1,0 +1,79 @@
+import Foundation
+import TestSupport
+import Testing
+import TrackingCore
+import TrackingStore
+
+/// The commands where something is in their way: the output takes nothing, another program has the history.
+@Suite(.timeLimit(.minutes(5))) struct HistoryHardshipTests {
+    /// A full disk, mostly. A script is to know that it has no token, no link and no list.
+    @Test func whatCannotBeSaidIsNotDone() async throws {
+        let broker = try await MosquittoProcess.start()
+        try await Self.withFolder { folder in
+            let file = folder.appending(path: "history.sqlite").path()
+            let state = folder.appending(path: "gateway").path()
+            let points = folder.appending(path: "points.csv").path()
+            try "time,lat,lon\n2026-05-04T09:00:00Z,52,-8\n2026-05-04T09:00:01Z,52.1,-8\n"
+                .write(toFile: points, atomically: true, encoding: .utf8)
+            let fence = ["fence", "add", "yard", "--circle", "52,-8", "--radius", "100"]
+            let rule = ["rule", "add", "late", "--silent", "10m"]
+            let environment = ["GODWIT_STORE": "sqlite:\(file)", "GODWIT_STATE": state]
+            let commands = [
+                ["import", points, "--trackable", "van"], ["history", "van"], ["last"], ["trackables"],
+                ["trips", "van"], ["verify", "van"], ["trackables", "set", "van", "name=Van 7"],
+                ["token", "create", "--name", "phone", "--read-all"], ["token", "list"],
+                ["share", "van", "--for", "2h"],
+                ["share", "list"], fence, ["fence", "list"], rule, ["rule", "list"],
+                ["erase", "van", "--yes", "--broker", broker.url],
+            ]
+            for command in commands {
+                let program = try RunningProgram(
+                    executable: Programs.root.appending(path: ".build/debug/godwit"), arguments: command,
+                    environment: environment, input: "/dev/null", terminal: "/dev/full")
+                let result = try await program.result(within: .seconds(60))
+                if [fence, rule].contains(command) {
+                    #expect(result.code == 0, "it says nothing: \(result.errors)")
+                } else {
+                    #expect(result.code == 74, "\(command): \(result.errors)")
+                    #expect(result.errors.contains("standard output cannot be written"), "\(command)")
+                }
+            }
+            // What it was asked for is done all the same.
+            let gone = try await Programs.run("godwit", ["history", "van"], environment: environment)
+            #expect(gone.code == 1 && gone.errors.contains("nothing is stored"), "\(gone.errors)")
+        }
+    }
+
+    /// A recorder that clears up, another import: what is stored together is tried again until it is over.
+    @Test func whoImportsWaitsForWhoWrites() async throws {
+        try await Self.withFolder { folder in
+            let file = folder.appending(path: "history.sqlite").path()
+            try await SQLiteHistoryStore(path: file).close()
+            let points = folder.appending(path: "points.csv").path()
+            try "time,lat,lon\n2026-05-04T09:00:00Z,52,-8\n".write(toFile: points, atomically: true, encoding: .utf8)
+            let mark = folder.appending(path: "writes").path()
+            let writer = try ChildProcess(
+                "/usr/bin/env",
+                [
+                    // As a recorder has it: with something in the write-ahead log.
+                    "sqlite3", file, "CREATE TABLE filler (x); DROP TABLE filler; BEGIN IMMEDIATE;",
+                    ".shell touch \(mark) ; while [ -e \(mark) ] ; do sleep 0.1 ; done",
+                ], output: "/dev/null")
+            try await waitUntil { FileManager.default.fileExists(atPath: mark) }
+            let program = try Programs.start(
+                "godwit", ["import", points, "--trackable", "van", "--store", "sqlite:\(file)"])
+            try await program.waitForLog("the history takes nothing now")
+            try FileManager.default.removeItem(atPath: mark)
+            try await writer.waitForEnd()
+            let result = try await program.result(within: .seconds(60))
+            #expect(result.code == 0 && result.output == "1 point stored\n", "\(result.errors)")
+        }
+    }
+
+    private static func withFolder(_ body: (URL) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-hardship-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await body(folder)
+    }
+}

@@ -1,0 +1,170 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What the page shows and asks for when its line breaks, when somebody else signs in, and while things move: in a real Chromium,
+/// with real Mosquitto and `godwit serve`.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct MapLinkTests {
+    private let count = "document.querySelectorAll('#list [role=option]').length"
+    private let limit = Duration.seconds(30)
+
+    @Test func whatIsQuietStaysWhenTheLineBreaks() async throws {
+        let stage = try await MapStage()
+        for (index, id) in ["a", "b", "c"].enumerated() {
+            try await stage.publish(id, 52.66 + Double(index) / 100, -8.63)
+        }
+        let relay = try await Relay(to: stage.port)
+        let browser = try await WebDriver.start()
+        try await stage.signIn(browser, at: "http://127.0.0.1:\(relay.port)/")
+        try await browser.wait(for: "all three", within: self.limit, until: "\(self.count) === 3")
+        try await browser.click("#list [role=option]")
+        // It is back within seconds: the page itself notes what it showed meanwhile.
+        try await browser.script(
+            """
+            window.seen = {};
+            setInterval(() => {
+              seen.link ||= document.querySelector('#link').textContent.includes('connecting');
+              seen.state ||= document.querySelector('#list .UNKNOWN .more')?.textContent.includes('unknown');
+            }, 20);
+            return true
+            """, as: Bool.self
+        ).isTrue()
+        relay.cut()
+        let link = "document.querySelector('#link').textContent"
+        try await browser.wait(for: "that it is lost", within: self.limit, until: "seen.link && seen.state")
+        try await browser.wait(for: "the stream", within: self.limit, until: "\(link) === ''")
+        // What comes then is told on the same page.
+        try await stage.publish("a", 52.5125, -8.63)
+        try await browser.wait(
+            for: "a new position", within: self.limit,
+            until: "document.querySelector('#facts').textContent.includes('52.51250')")
+        #expect(try await browser.script("return \(self.count)", as: Int.self) == 3)
+        #expect(try await browser.script("return !document.querySelector('#panel').hidden", as: Bool.self))
+    }
+
+    /// A window that is hidden has no stream that would end with its session.
+    @Test func whoSignsInElsewhereSeesNothingOfWhoWasThere() async throws {
+        let stage = try await MapStage()
+        try await stage.publish("van-7", 52.66, -8.63)
+        try await stage.publish("bike-3", 52.67, -8.63)
+        let narrow = try await stage.run(["token", "create", "--name", "narrow", "--read", "bike-3"])
+        let browser = try await WebDriver.start()
+        try await stage.signIn(browser)
+        try await browser.wait(for: "both", within: self.limit, until: "\(self.count) === 2")
+        try await browser.script(
+            "[...document.querySelectorAll('#list [role=option]')].find(e => e.dataset.id === 'van-7').click(); return true",
+            as: Bool.self
+        ).isTrue()
+        try await browser.hide()
+        try await browser.wait(for: "that it is hidden", within: self.limit, until: "document.hidden")
+        // As another window of the same browser does.
+        let status = try await browser.script(
+            """
+            return fetch('/session', { method: 'DELETE' }).then(() => fetch('/session', { method: 'POST',
+              headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ token: '\(narrow)' }) }))
+              .then((answer) => answer.status)
+            """, as: Int.self)
+        #expect(status == 200)
+        try await browser.show()
+        try await browser.wait(for: "the bike alone", within: self.limit, until: "\(self.count) === 1")
+        let page = try await browser.script("return document.body.innerText", as: String.self)
+        #expect(page.contains("bike-3") && !page.contains("van-7"))
+        #expect(try await browser.script("return document.querySelector('#panel').hidden", as: Bool.self))
+    }
+
+    @Test func whatComesIntoViewIsAskedForAndWhatLeavesIsNot() async throws {
+        let stage = try await MapStage()
+        let tap = try await WireTap.listen(to: stage.broker)
+        func waitUntil(_ id: String, isAskedFor interval: Int?) async throws {
+            let deadline = ContinuousClock.now + self.limit
+            while true {
+                let last = tap.messages.last { $0.topic.hasPrefix("tracking/\(id)/request/") }
+                let asked = (last?.json["resolution"] as? [String: Any])?["desiredInterval"] as? Int
+                if asked == interval { return }
+                try #require(ContinuousClock.now < deadline, "\(id) is asked for \(asked ?? -1), not \(interval ?? -1)")
+                try await Task.sleep(for: .milliseconds(50))
+            }
+        }
+        try await stage.publish("a", 52.66, -8.63)
+        try await stage.publish("b", 52.75, -8.63)
+        let browser = try await WebDriver.start()
+        try await stage.signIn(browser)
+        try await browser.wait(for: "both", within: self.limit, until: "\(self.count) === 2")
+        try await browser.click("#list [role=option]")
+        try await browser.click("#zoom")
+        try await waitUntil("a", isAskedFor: 1000)
+        try await waitUntil("b", isAskedFor: nil)
+        try await browser.click("#close")
+        try await stage.publish("b", 52.6602, -8.6302)
+        try await waitUntil("b", isAskedFor: 1000)
+        try await stage.publish("a", 52.9, -8.63)
+        try await waitUntil("a", isAskedFor: nil)
+    }
+
+    @Test func aBusyFleetIsBroughtIntoViewAndOneThatIsFollowedAskedFor() async throws {
+        let stage = try await MapStage()
+        let swarm = try await Swarm.start(3, on: stage.broker, every: 0.1)
+        let browser = try await WebDriver.start()
+        try await stage.signIn(browser)
+        try await browser.wait(
+            for: "a map of where they are", within: self.limit,
+            until: "!/[0-9]{3} km/.test(document.querySelector('.leaflet-control-scale-line').textContent)")
+        try await browser.click("#list [role=option]")
+        try await browser.click("#follow")
+        try await browser.click("#zoom")
+        try await browser.wait(
+            for: "what is asked for", within: self.limit,
+            until: "document.querySelector('#facts').textContent.includes('high, every 1 s and')")
+        withExtendedLifetime(swarm) {}
+    }
+
+    @Test func theDoorStaysUntilSomebodyIsSignedIn() async throws {
+        let stage = try await MapStage()
+        let browser = try await WebDriver.start()
+        try await browser.open(stage.url)
+        let isOpen = "document.querySelector('#door').open"
+        try await browser.wait(for: "the door", within: self.limit, until: isOpen)
+        let escape = "\u{E00C}"
+        for _ in 0..<2 {
+            try await browser.press(escape, escape)
+            // No condition: that nothing happens.
+            try await Task.sleep(for: .milliseconds(300))
+        }
+        #expect(try await browser.script("return \(isOpen)", as: Bool.self))
+        try await stage.signIn(browser)
+        try await Task.sleep(for: .milliseconds(300))
+        #expect(try await !browser.script("return \(isOpen)", as: Bool.self))
+    }
+
+    @Test func aShareLinkSaysWhyItShowsNothingAndLetsItsPanelBeClosed() async throws {
+        let stage = try await MapStage()
+        let before = Date().timeIntervalSince1970 - 600
+        try await stage.publish("van-7", 52.66, -8.63, time: before)
+        _ = try await stage.run(["trackables", "set", "van-7", "name=My van"])
+        let relay = try await Relay(to: stage.port)
+        let link = try await stage.share("van-7", for: "1h").replacing(":\(stage.port)/", with: ":\(relay.port)/")
+        let browser = try await WebDriver.start(width: 420, height: 800)
+        try await browser.open(link)
+        let notice = "(document.querySelector('#notice').hidden ? '' : document.querySelector('#notice').textContent)"
+        try await browser.wait(
+            for: "why there is nothing", within: self.limit, until: "\(notice).includes('No position since')")
+        try await stage.publish("van-7", 52.67, -8.63)
+        let panel = "!document.querySelector('#panel').hidden"
+        try await browser.wait(for: "the panel", within: self.limit, until: panel)
+        try await browser.wait(
+            for: "its name", within: self.limit,
+            until: "document.querySelector('#panel-name').textContent === 'My van'")
+        try await browser.wait(for: "no notice", within: self.limit, until: "\(notice) === ''")
+        try await browser.click("#close")
+        // No condition: that nothing happens.
+        try await Task.sleep(for: .seconds(2))
+        #expect(try await !browser.script("return \(panel)", as: Bool.self))
+        relay.cut()
+        try await browser.wait(
+            for: "that it is lost", within: self.limit, until: "\(notice).includes('connecting')")
+    }
+}
+
+extension Bool {
+    fileprivate func isTrue() { #expect(self) }
+}

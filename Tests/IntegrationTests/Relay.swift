@@ -1,0 +1,49 @@
+import Foundation
+import TestSupport
+
+/// A line to a server on this machine that a test cuts: every connection through it at once, without a word to anybody.
+final class Relay: Sendable {
+    /// Where it listens.
+    let port: Int
+    private let program: RunningProgram
+
+    /// Starts one; returns once it listens.
+    init(to server: Int) async throws {
+        self.port = try LoopbackPort.free()
+        let script = """
+            import signal, socket, threading
+            ends = []
+            def cut(*_):
+                while ends:
+                    try: ends.pop().shutdown(2)
+                    except OSError: pass
+            def pump(a, b):
+                try:
+                    while data := a.recv(65536): b.sendall(data)
+                except OSError: pass
+                for end in (a, b):
+                    try: end.shutdown(2)
+                    except OSError: pass
+            def serve():
+                while True:
+                    a, b = listener.accept()[0], socket.create_connection(('127.0.0.1', \(server)))
+                    ends.extend((a, b))
+                    for pair in ((a, b), (b, a)): threading.Thread(target=pump, args=pair, daemon=True).start()
+            signal.signal(signal.SIGUSR1, cut)
+            listener = socket.create_server(('127.0.0.1', \(self.port)))
+            threading.Thread(target=serve, daemon=True).start()
+            while True: signal.pause()
+            """
+        self.program = try RunningProgram("/usr/bin/python3", ["-c", script])
+        let deadline = ContinuousClock.now + .seconds(30)
+        while !LoopbackPort.accepts(self.port) {
+            guard ContinuousClock.now < deadline else { throw TestSupportError("the relay does not listen") }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    deinit { self.program.signal(SIGKILL) }
+
+    /// Cuts what goes through it now; new connections are let through.
+    func cut() { self.program.signal(SIGUSR1) }
+}

@@ -1,0 +1,12 @@
+import Testing
+
+/// Asks again until something holds.
+func waitUntil(
+    within limit: Duration = .seconds(120), _ holds: () async throws -> Bool
+) async throws {
+    let deadline = ContinuousClock.now.advanced(by: limit)
+    while try await !holds() {
+        try #require(ContinuousClock.now < deadline)
+        try await Task.sleep(for: .milliseconds(50))
+    }
+}

@@ -1,0 +1,51 @@
+import GodwitOptions
+import Testing
+import TrackingCore
+import TrackingSubscriber
+
+@testable import godwit
+
+/// The live table on terminals of every size, and with names of every script.
+@Suite struct LiveTableWidthTests {
+    private let now = UnixTime(1_000_000_000)
+
+    private func update(_ time: Double) throws -> ReceivedUpdate {
+        let location = Location(coordinate: try #require(Coordinate(latitude: 0, longitude: 0)), time: UnixTime(time))
+        return ReceivedUpdate(update: LocationUpdate(location: location), skipped: [], isLate: false, isRetained: true)
+    }
+
+    @Test(arguments: [1, 2, 9, 40, 80, 300]) func aWideNameKeepsItsRowOnOneLine(width: Int) throws {
+        var table = LiveTable(hasColour: false)
+        table.happened(.state(try TrackableID(String(repeating: "車", count: 40)), .online, nil))
+        table.happened(.state(try TrackableID("bus"), .online, nil))
+        table.logged = (1, String(repeating: "車", count: 200))
+        let lines = table.lines(width: width, height: 30, now: self.now) { _ in nil }
+        #expect(lines.allSatisfy { $0.columns <= width })
+        guard width >= 40 else { return }
+        #expect(lines[2].hasPrefix(String(repeating: "車", count: 8) + " ONLINE"))
+        #expect(lines[1].hasPrefix("bus              ONLINE"))
+    }
+
+    @Test(arguments: [(7.0, "7 s"), (99_999, "99999 s"), (100_000, "1 d"), (31_554_703, "365 d"), (-5, "0 s")])
+    func anAgeIsNeverCut(age: Double, text: String) throws {
+        var table = LiveTable(hasColour: false)
+        table.happened(.location(try TrackableID("van"), try self.update(self.now.seconds - age)))
+        let lines = table.lines(width: 200, height: 30, now: self.now) { _ in nil }
+        #expect(lines[1].contains(" \(text) "))
+    }
+
+    @Test func whatWasHeardOfIsNotUnheardOnceItIsCleared() throws {
+        let van = try TrackableID("van")
+        var table = LiveTable(hasColour: false)
+        for event in [SubscriberEvent.unheard(van), .location(van, try self.update(1)), .locationCleared(van)] {
+            table.happened(event)
+        }
+        #expect(!table.lines(width: 200, height: 30, now: self.now) { _ in nil }[1].contains("nothing heard"))
+    }
+
+    @Test func aNameCannotTurnTheLineRound() throws {
+        var table = LiveTable(hasColour: false)
+        table.happened(.state(try TrackableID("a\u{202E}b"), .online, nil))
+        #expect(table.lines(width: 200, height: 30, now: self.now) { _ in nil }[1].hasPrefix("a?b"))
+    }
+}

@@ -1,0 +1,170 @@
+import Testing
+import TrackingCore
+
+/// What the machine decides while somebody is away: the broker, or a recorder.
+struct SpoolOutageTests {
+    private func bench(_ recorders: [String] = [], window: Duration? = .seconds(20)) throws -> SpoolBench {
+        var configuration = SpoolStateMachine.Configuration()
+        (configuration.batchSize, configuration.batchWindow) = (10, window)
+        configuration.recorders = Set(try recorders.map { try ClientID($0) })
+        return SpoolBench(configuration)
+    }
+
+    /// The broker has taken 50 records.
+    private func taken(_ recorders: String...) throws -> SpoolBench {
+        var bench = try self.bench(recorders)
+        bench.append(1...50)
+        bench.open()
+        for _ in 0..<5 { bench.answer() }
+        #expect(bench.batches.count == 5 && bench.machine.queued == 50)
+        return bench
+    }
+
+    /// The broker answers at once, for so many minutes.
+    private func wait(_ minutes: Int, _ bench: inout SpoolBench, _ each: (inout SpoolBench) throws -> Void = { _ in })
+        throws
+    {
+        for _ in 0..<minutes {
+            bench.wait(.seconds(60))
+            bench.answer()
+            try each(&bench)
+        }
+    }
+
+    // MARK: - A recorder is away
+
+    @Test func aRecorderThatIsAwayIsAskedWithOneBatchEverMoreRarely() throws {
+        var bench = try self.taken("a")
+        try self.wait(24 * 60, &bench)
+        let probes = bench.sent.dropFirst(5)
+        #expect(probes.allSatisfy { $0 == Array(1...10) })
+        #expect((24...60).contains(probes.count), "\(probes.count)")
+        let wait = bench.now.duration(to: try #require(bench.machine.nextDeadline))
+        #expect(wait <= .seconds(3600))
+    }
+
+    @Test func whatIsRecordedMeanwhileIsSentOnce() throws {
+        var bench = try self.taken("a")
+        var next: UInt64 = 51
+        try self.wait(600, &bench) { bench in
+            bench.append(next...next)
+            next += 1
+        }
+        let sends = bench.sent.joined().filter { $0 > 10 }
+        #expect(sends.count == Set(sends).count)
+    }
+
+    /// It lost what was on its way to it.
+    @Test func aRecorderThatAnswersIsSentEverything() throws {
+        var bench = try self.taken("a")
+        try self.wait(600, &bench)
+        let count = bench.batches.count
+        try bench.acknowledge("a", 0)
+        bench.wait(.seconds(29))
+        bench.answer()
+        #expect(bench.batches.count == count)
+        bench.wait(.seconds(1))
+        for _ in 0..<6 { bench.answer() }
+        #expect(bench.sent[count...].flatMap { $0 } == Array(1...50))
+    }
+
+    @Test func whatARecorderIsCatchingUpWithIsNotSentAgain() throws {
+        var bench = try self.taken("a")
+        try self.wait(600, &bench)
+        let count = bench.batches.count
+        for seq in stride(from: UInt64(5), through: 50, by: 5) {
+            try bench.acknowledge("a", seq)
+            bench.wait(.seconds(20))
+            bench.answer()
+        }
+        #expect(bench.batches.count == count && bench.machine.isDrained)
+    }
+
+    /// A device that connects again is told what the recorder said before it went.
+    @Test func whatARecorderSaidLongAgoShowsNoLife() throws {
+        var bench = try self.taken("a")
+        let said = Acknowledgement(streams: [bench.current: 0])
+        let recorder = try ClientID("a")
+        try self.wait(600, &bench) { bench in
+            bench.perform(bench.machine.acknowledged(by: recorder, said, isRetained: true, now: bench.now))
+        }
+        #expect(bench.sent.dropFirst(5).allSatisfy { $0 == Array(1...10) })
+    }
+
+    @Test func anotherRecordersAnswersDoNotStandForTheOneThatIsAway() throws {
+        var bench = try self.taken("a", "b")
+        try bench.acknowledge("a", 50)
+        try self.wait(600, &bench) { try $0.acknowledge("a", 50) }
+        #expect(bench.sent.dropFirst(5).allSatisfy { $0 == Array(1...10) })
+        #expect(bench.batches.count < 30)
+    }
+
+    @Test func nothingIsAskedWithoutAConnection() throws {
+        var bench = try self.taken("a")
+        bench.close()
+        bench.wait(.seconds(86_400))
+        #expect(bench.machine.unsent == 0)
+        bench.open()
+        bench.wait(.seconds(1))
+        #expect(bench.sent.last == Array(1...10) && bench.batches.count == 6)
+    }
+
+    // MARK: - Loss
+
+    private func drop(_ range: ClosedRange<UInt64>, _ bench: inout SpoolBench) {
+        for seq in range { bench.disk[bench.current]?[seq] = nil }
+        bench.perform(bench.machine.dropped(SeqSet([range]), of: bench.current, now: bench.now))
+    }
+
+    /// The event takes a place itself.
+    @Test func eachOutageThatCostsRecordsIsTold() throws {
+        var bench = try self.bench()
+        bench.append(1...10)
+        self.drop(1...3, &bench)
+        bench.open()
+        #expect(bench.toldDropped == [3])
+        bench.append(11...11)
+        self.drop(4...4, &bench)
+        bench.perform(bench.machine.flush(now: bench.now))
+        for _ in 0..<4 { bench.answer() }
+        #expect(bench.machine.isDrained && bench.toldDropped == [3])
+        bench.close()
+        bench.append(12...20)
+        self.drop(12...13, &bench)
+        #expect(bench.toldDropped == [3])
+        bench.open()
+        #expect(bench.toldDropped == [3, 3], "with the one that the first event cost")
+        bench.close()
+        self.drop(14...14, &bench)
+        bench.open()
+        #expect(bench.toldDropped == [3, 3, 1], "though nothing of the last outage was sent")
+    }
+
+    @Test func whereTheConnectionStandsALossIsToldOnceUntilEverythingIsSent() throws {
+        var bench = try self.bench()
+        bench.open()
+        bench.append(1...10)
+        self.drop(1...1, &bench)
+        self.drop(2...2, &bench)
+        #expect(bench.toldDropped == [1])
+        bench.answer()
+        bench.append(11...12)
+        self.drop(11...11, &bench)
+        #expect(bench.toldDropped == [1, 2])
+    }
+
+    // MARK: - What was asked for
+
+    @Test func askingForWhatIsForgottenAsksForNothingElse() throws {
+        var bench = try self.bench(window: nil)
+        bench.append(1...3)
+        bench.perform(bench.machine.sendNow(now: bench.now))
+        for seq in UInt64(1)...3 { bench.disk[bench.current]?[seq] = nil }
+        bench.perform(bench.machine.cleared(SeqSet([1...3]), of: bench.current, now: bench.now))
+        bench.open()
+        bench.answer()
+        bench.append(4...4)
+        bench.wait(.seconds(60))
+        #expect(bench.sent == [[]], "that they are gone, and nothing that was not asked for")
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import HTTPTypes
+import HummingbirdCore
+import NIOCore
+import Synchronization
+import Testing
+import TrackingCore
+import TrackingStore
+import TrackingSubscriber
+
+@testable import TrackingGateway
+
+/// How a stream ends, and what its hub tells beside streams.
+@Suite(.timeLimit(.minutes(1))) struct LiveStreamTests {
+    private let van: TrackableID
+    private let caller = Caller(name: "test", reads: .all)
+
+    init() throws { self.van = try TrackableID("van") }
+
+    /// Takes what is written, and does something at the second of it.
+    private struct Paper: ResponseBodyWriter {
+        final class Text: Sendable {
+            let written = Mutex<[String]>([])
+        }
+
+        let text = Text()
+        let second: @Sendable () -> Void
+
+        mutating func write(_ buffer: ByteBuffer) async throws {
+            let count = self.text.written.withLock { text in
+                text.append(String(buffer: buffer))
+                return text.count
+            }
+            if count == 2 { self.second() }
+        }
+
+        consuming func finish(_ trailingHeaders: HTTPFields?) async throws {}
+    }
+
+    /// A hub that was told of so many positions, and who was told whose position was cleared.
+    private func hub(
+        positions: UInt64, cleared: @escaping @Sendable (TrackableID, Location?) -> Void = { _, _ in },
+        clears: Bool = false
+    ) async throws -> LiveHub {
+        let (events, heard) = AsyncStream.makeStream(of: SubscriberEvent.self)
+        for number in 1...positions { heard.yield(try Told.location(TrackableID("van-\(number)"), number)) }
+        if clears { heard.yield(.locationCleared(try TrackableID("van-\(positions)"))) }
+        let hub = LiveHub(events: events, cleared: cleared) { _, _ in }
+        let running = Task { await hub.run() }
+        while hub.trackableCount < positions { try await Task.sleep(for: .milliseconds(1)) }
+        withExtendedLifetime(running) {}
+        return hub
+    }
+
+    /// What is known by now waits for one, what was recorded meanwhile for the other.
+    @Test(arguments: [false, true]) func whoMayNotReadAnyMoreIsToldNoMoreOfWhatWaits(hasGap: Bool) async throws {
+        let folder = TemporaryFolder()
+        let history = try SQLiteHistoryStore(path: folder.url.appending(path: "history.sqlite").path())
+        let id = try TrackableID("van-1")
+        var recording = Recording(of: id, at: UnixTime(10_000))
+        recording.points = (1...2_000).map { RecordedGateway.point($0) }
+        var batch = RecordingBatch()
+        batch.recordings = [recording]
+        _ = try await history.store(batch)
+        let hub = try await self.hub(positions: 2_000)
+        let last = hasGap ? LiveEventID(epoch: 1, number: 1, time: UnixTime(1)) : nil
+        let stream = try #require(hub.open(LiveSelection(.everything, reads: .all), for: self.caller, after: last) {})
+        let paper = Paper { stream.end(.expired) }
+        var writer: any ResponseBodyWriter = paper
+        try await LiveWriter(stream: stream, hub: hub, history: history).write(to: &writer)
+        let pieces = paper.text.written.withLock { $0 }
+        #expect(pieces.count == 3 && pieces[1].contains("event: position"))
+        #expect(pieces.last == "event: end\ndata: {\"reason\":\"expired\"}\n\n")
+        try await history.close()
+    }
+
+    @Test func whoDoesNotTakeTheEndIsCutOff() async throws {
+        let hub = try await self.hub(positions: 1)
+        let cuts = Mutex(0)
+        let selection = LiveSelection(.everything, reads: .all)
+        let stream = try #require(hub.open(selection, for: self.caller, after: nil) { cuts.withLock { $0 += 1 } })
+        for _ in 0...LiveStream.grace { stream.tick() }
+        #expect(cuts.withLock { $0 } == 0)
+        stream.end(.expired)
+        for _ in 0..<LiveStream.grace { stream.tick() }
+        #expect(cuts.withLock { $0 } == 0)
+        stream.tick()
+        #expect(cuts.withLock { $0 } == 1)
+    }
+
+    @Test func whoPublishesIsToldWhoseLastPositionWasCleared() async throws {
+        let (cleared, clear) = AsyncStream.makeStream(of: (TrackableID, Location?).self)
+        let hub = try await self.hub(positions: 3, cleared: { clear.yield(($0, $1)) }, clears: true)
+        var iterator = cleared.makeAsyncIterator()
+        let (id, last) = try #require(await iterator.next())
+        #expect(id.rawValue == "van-3" && last?.seq == 3 && hub.liveState.known(id)?.position == nil)
+    }
+}

@@ -1,0 +1,27 @@
+import Testing
+import TrackingCore
+import TrackingPublisher
+import TrackingTesting
+
+/// A log that takes long to be opened, as where a damaged one is salvaged.
+@Suite(.timeLimit(.minutes(1))) struct OpeningLogTests {
+    @Test func aPublisherThatOpensItsLogSaysSoAtOnce() async throws {
+        let (opening, end) = AsyncStream.makeStream(of: Never.self)
+        let (client, storage) = (try ClientID("d1"), FailingSpool(opening: opening))
+        let publisher = AssetPublisher(
+            configuration: PublisherConfiguration(client: client, session: try #require(SessionID("mine"))),
+            transport: InMemoryBroker().client(client), spool: storage)
+        #expect(publisher.isOpeningLog)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await publisher.run() }
+            while storage.calls.isEmpty { await Task.yield() }
+            #expect(publisher.isOpeningLog)
+            end.finish()
+            while publisher.isOpeningLog { await Task.yield() }
+            #expect(await publisher.snapshot() != nil)
+            publisher.finish(within: .zero)
+            try await group.waitForAll()
+        }
+        #expect(!publisher.isOpeningLog)
+    }
+}

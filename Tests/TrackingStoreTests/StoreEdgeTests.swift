@@ -1,0 +1,139 @@
+import Testing
+import TrackingCore
+import TrackingStore
+
+/// What every store keeps to at the edges: of time, of the map, of what is known.
+struct StoreEdgeTests {
+    /// A point without a number that came when its time was yet to come, and comes again when it is not.
+    @Test(arguments: StoreSubject.allCases) func aPointThatCameTooEarlyIsTheLastInTheEnd(subject: StoreSubject)
+        async throws
+    {
+        try await subject.run { test in
+            try await test.use { store in
+                var loose = try point(9, at: now.seconds + 3600)
+                (loose.seq, loose.stream) = (nil, nil)
+                _ = try await store.store(batch([point(1), loose]))
+                #expect(try await store.lastPositions(of: nil).map(\.location) == [point(1)])
+                #expect(try await store.verify(trackable("van"))?.unnumberedClockFaults == 1)
+                let later = try await store.store(batch([loose], at: UnixTime(now.seconds + 3000)))
+                #expect(later.stored == 0 && later.duplicates == 1)
+                #expect(try await store.lastPositions(of: nil).map(\.location) == [loose])
+                #expect(try await store.verify(trackable("van"))?.unnumberedClockFaults == 0)
+                // And when it comes as it came first.
+                _ = try await store.store(batch([loose]))
+                #expect(try await store.lastPositions(of: nil).map(\.location) == [loose])
+            }
+        }
+    }
+
+    /// A meridian of 180° is that of -180°, whichever of them a box or a point names.
+    @Test(arguments: StoreSubject.allCases) func theAntimeridianIsOfBothSides(subject: StoreSubject) async throws {
+        try await subject.run { test in
+            try await test.use { store in
+                for (name, longitude) in [("east", 180.0), ("west", -180)] {
+                    // A run that is full, and one that is not.
+                    let there = try points(1...300).map { each in
+                        var point = each
+                        point.coordinate = try #require(Coordinate(latitude: 10, longitude: longitude))
+                        return point
+                    }
+                    _ = try await store.store(batch(there, of: name))
+                }
+                let both = try [trackable("east"), trackable("west")]
+                for (west, east) in [(170.0, 180.0), (-180, -170), (170, -170), (180, 180), (-180, 180)] {
+                    let box = try #require(GeoBox(south: 5, west: west, north: 15, east: east))
+                    #expect(try await store.trackables(in: box, during: .all) == both, "\(west)…\(east)")
+                    for id in both {
+                        #expect(try await store.allPoints(PointQuery(id, in: box), limit: 1000).count == 300)
+                    }
+                }
+                let beside = try #require(GeoBox(south: 5, west: -179, north: 15, east: 179))
+                #expect(try await store.trackables(in: beside, during: .all) == [])
+            }
+        }
+    }
+
+    /// A file that is imported every night: the index by place does not grow with it.
+    @Test(arguments: StoreSubject.allCases) func whatComesAgainIsIndexedOnce(subject: StoreSubject) async throws {
+        try await subject.run { test in
+            try await test.use { store in
+                let file = try batch(
+                    (1...1500).map { (seq: UInt64) in
+                        var loose = try point(seq, at: now.seconds - 9000 + Double(seq) * 5)
+                        (loose.seq, loose.stream) = (nil, nil)
+                        return loose
+                    })
+                let box = try #require(GeoBox(south: 52.05, west: -9, north: 52.06, east: -8))
+                for time in 1...4 {
+                    #expect(try await store.store(file).stored == (time == 1 ? 1500 : 0))
+                    #expect(try await store.runs() == (time == 1 ? 5 : 6), "the last run is full when it comes again")
+                    let found = try await store.allPoints(PointQuery(trackable("van"), in: box), limit: 1000)
+                    #expect(found.count == 101)
+                }
+            }
+        }
+    }
+
+    /// Of several streams, with holes, and of events, what is of an earlier time counts as erased, and nothing else.
+    @Test(arguments: StoreSubject.allCases) func theNumbersOfWhatIsErasedAreThoseOfItsTime(subject: StoreSubject)
+        async throws
+    {
+        try await subject.run { test in
+            try await test.use { store in
+                let two = try stream("two")
+                var loose = try point(1)
+                (loose.seq, loose.stream) = (nil, nil)
+                let event = TrackingEvent(
+                    id: "e", stream: two, seq: 6, time: UnixTime(now.seconds + 3), kind: .lowBattery, detail: [:])
+                let all = try points(1...10) + points(12...30) + points(2...5, of: "two") + points(7...30, of: "two")
+                _ = try await store.store(
+                    batch(all + [loose]) { $0.events = [RecordedDocument(event, json: MessageCodec.encode(event))] })
+                let limit = UnixTime(now.seconds + 21)
+                let report = try await store.erase(trackable("van"), before: limit, now: UnixTime(now.seconds + 99))
+                #expect(report.points == 38 && report.events == 1)
+                let known = try await store.coverage(of: trackable("van"))
+                #expect(
+                    try known[stream("one")]?.ranges == [
+                        .init(.erased, 1...10), .init(.erased, 12...20), .init(.stored, 21...30),
+                    ])
+                #expect(known[two]?.ranges == [.init(.erased, 2...20), .init(.stored, 21...30)])
+            }
+        }
+    }
+
+    /// A track that goes in and out, for a moment or for long, with several points of one time.
+    @Test(arguments: StoreSubject.allCases) func whatABoxLeavesOutIsTold(subject: StoreSubject) async throws {
+        try await subject.run { test in
+            try await test.use { store in
+                let stays: [UInt64: ClosedRange<UInt64>] = [0: 3...3, 1: 40...45, 2: 700...1900, 3: 2999...3000]
+                let track = try (1...3000).map { (seq: UInt64) in
+                    var loose = try point(seq, at: now.seconds - 9000 + Double(seq / 2) * 5)
+                    (loose.seq, loose.stream) = (nil, nil)
+                    let isOutside = stays.values.contains { $0.contains(seq) }
+                    loose.coordinate = try #require(
+                        Coordinate(latitude: isOutside ? 60 : 52, longitude: Double(seq) / 100))
+                    return loose
+                }
+                _ = try await store.store(batch(track))
+                let box = try #require(GeoBox(south: 51, west: -180, north: 53, east: 180))
+                let query = try PointQuery(trackable("van"), in: box)
+                let found = try await store.allPoints(query, limit: 500).map(\.location)
+                var leftOut = LeftOutPoints(query, in: store)
+                for (last, next) in zip(found, found.dropFirst()) {
+                    let isAny = track.contains { last.time < $0.time && $0.time < next.time }
+                    #expect(try await leftOut.areAny(after: last.time, before: next) == isAny, "\(next.time)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: StoreSubject.allCases) func everyGapIsCounted(subject: StoreSubject) async throws {
+        try await subject.run { test in
+            try await test.use { store in
+                _ = try await store.store(batch((1...1500).map { try point($0 * 2) }))
+                let report = try #require(try await store.verify(trackable("van")))
+                #expect(report.streams.first?.undeclaredGaps.count == 1500)
+            }
+        }
+    }
+}

@@ -1,0 +1,21 @@
+import Testing
+import TrackingCore
+import TrackingSubscriber
+import TrackingTesting
+
+@Suite(.timeLimit(.minutes(1))) struct AssetSubscriberTests {
+    private func subscriber() throws -> AssetSubscriber<InMemoryBroker.Client> {
+        let client = try ClientID("desk")
+        let configuration = SubscriberConfiguration(client: client, session: try #require(SessionID("s")))
+        return AssetSubscriber(configuration: configuration, transport: InMemoryBroker().client(client))
+    }
+
+    @Test func beforeItRunsThereIsNoConnectionToTellAnEventOn() async throws {
+        let subscriber = try self.subscriber()
+        let event = TrackingEvent(
+            id: "e1", stream: try #require(StreamID("s1")), seq: 1, time: UnixTime(1000), kind: .paused)
+        let van = try TrackableID("van")
+        let error = await #expect(throws: TrackingError.self) { try await subscriber.publish(event, of: van) }
+        #expect(error?.code == .connectionLost)
+    }
+}
