@@ -4,7 +4,7 @@ import Testing
 @testable import GodwitOptions
 
 /// Standard error that nobody reads: a pipe stands for it.
-@Suite(.timeLimit(.minutes(1))) struct ErrorOutputTests {
+@Suite(.timeLimit(.minutes(5))) struct ErrorOutputTests {
     private let ends: (read: Int32, write: Int32)
 
     init() throws {

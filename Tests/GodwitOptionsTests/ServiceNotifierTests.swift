@@ -5,7 +5,7 @@ import Testing
 @testable import GodwitOptions
 
 /// What the service manager hears, on a socket that is the test's own.
-@Suite(.timeLimit(.minutes(1))) struct ServiceNotifierTests {
+@Suite(.timeLimit(.minutes(5))) struct ServiceNotifierTests {
     @Test(arguments: [false, true])
     func theServiceManagerHearsWhatIsTold(isAbstract: Bool) async throws {
         let manager = try NotifySocket(isAbstract: isAbstract)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A gateway whose PostgreSQL is killed and comes back: what needs the history says so in time, the rest goes on.
-@Suite(.timeLimit(.minutes(3))) struct GatewayStoreOutageTests {
+@Suite(.timeLimit(.minutes(5))) struct GatewayStoreOutageTests {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-outage-\(UUID().uuidString)")
 
     /// The longest that an answer without a database takes.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What is in `ops/`, against the real Prometheus' tool and what the programs serve.
-@Suite(.timeLimit(.minutes(2))) struct OpsTests {
+@Suite(.timeLimit(.minutes(5))) struct OpsTests {
     @Test func theAlertsAreSoundAndEachIsTried() async throws {
         let cases = try Self.text("ops/alerts_test.yml")
         let alerts = try Self.text("ops/alerts.yml").matches(of: #/alert: (\w+)/#).map(\.1)

@@ -88,7 +88,7 @@ final class RunningProgram: Sendable {
     func terminate() { self.signal(SIGTERM) }
 
     /// Waits until the output has what is looked for.
-    func wait(within limit: Duration = .seconds(60), for isThere: (String) -> Bool) async throws {
+    func wait(within limit: Duration = .seconds(120), for isThere: (String) -> Bool) async throws {
         let deadline = ContinuousClock.now.advanced(by: limit)
         while !isThere(self.output) {
             try #require(
@@ -98,7 +98,7 @@ final class RunningProgram: Sendable {
     }
 
     /// Waits until it has logged what is looked for.
-    func waitForLog(_ text: String, within limit: Duration = .seconds(60)) async throws {
+    func waitForLog(_ text: String, within limit: Duration = .seconds(120)) async throws {
         try await self.wait(within: limit) { _ in self.errors.contains(text) }
     }
 

@@ -8,7 +8,7 @@ import TrackingCore
 @testable import godwit_agent
 
 /// What the outside sees of an agent.
-@Suite(.timeLimit(.minutes(1))) struct ControlServiceTests {
+@Suite(.timeLimit(.minutes(5))) struct ControlServiceTests {
     private let folder: URL
 
     init() throws {

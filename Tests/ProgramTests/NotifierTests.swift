@@ -6,7 +6,7 @@ import TrackingCore
 @testable import godwit_agent
 
 /// A program that is told events: it is bounded, and harms nobody.
-@Suite(.timeLimit(.minutes(1))) struct NotifierTests {
+@Suite(.timeLimit(.minutes(5))) struct NotifierTests {
     /// A folder of a test's own, gone with it.
     private final class Folder {
         let url = FileManager.default.temporaryDirectory.appending(path: "godwit-notify-\(UUID().uuidString)")

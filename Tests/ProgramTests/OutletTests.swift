@@ -20,7 +20,7 @@ import TrackingRuntime
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func nothingIsLostBetweenTwoPublishers() async {
+    @Test(.timeLimit(.minutes(5))) func nothingIsLostBetweenTwoPublishers() async {
         let outlet = Outlet<Taker>()
         let (first, second) = (Taker(), Taker())
         async let waiting: Void = self.hand("a", to: outlet)
@@ -36,7 +36,7 @@ import TrackingRuntime
         #expect(first.all == ["a", "b"] && second.all == ["c"])
     }
 
-    @Test(.timeLimit(.minutes(1))) func whoWaitsIsLetGoAtTheEnd() async {
+    @Test(.timeLimit(.minutes(5))) func whoWaitsIsLetGoAtTheEnd() async {
         let outlet = Outlet<Taker>()
         async let waiting: Void = self.hand("a", to: outlet)
         outlet.end()

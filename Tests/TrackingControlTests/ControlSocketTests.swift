@@ -7,7 +7,7 @@ import TrackingCore
 @testable import TrackingControl
 
 /// Servers and clients on real sockets.
-@Suite(.timeLimit(.minutes(1))) struct ControlSocketTests {
+@Suite(.timeLimit(.minutes(5))) struct ControlSocketTests {
     private let folder: URL
     private var path: String { self.folder.appending(path: "agent.sock").path() }
 

@@ -9,7 +9,7 @@ import TrackingTesting
 @testable import TrackingGateway
 
 /// What `/metrics` shows beside requests.
-@Suite(.timeLimit(.minutes(1))) struct GatewayFiguresTests {
+@Suite(.timeLimit(.minutes(5))) struct GatewayFiguresTests {
     @Test func theyTellWhatIsOpenAndWhatWaits() async throws {
         // Nobody listens on port 1.
         let webhook = try Webhook(url: "http://127.0.0.1:1/hook?key=secret", secret: "0123456789abcdef")

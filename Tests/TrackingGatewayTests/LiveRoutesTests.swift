@@ -16,7 +16,7 @@ import TrackingTesting
 private let start = 1_790_000_000.0
 
 /// The live stream over HTTP, with a subscriber on the broker in memory and a publisher that a test plays.
-@Suite(.timeLimit(.minutes(1))) struct LiveRoutesTests {
+@Suite(.timeLimit(.minutes(5))) struct LiveRoutesTests {
     private let van: TrackableID
     private let bike: TrackableID
 
@@ -139,7 +139,7 @@ private let start = 1_790_000_000.0
 
     /// The broker kept a position of the bike alone when the gateway was back: the van's is known to the history, the bus's to
     /// nobody.
-    @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+    @Test(.timeLimit(.minutes(5)), arguments: [true, false])
     func whatNeitherBrokerNorHistoryHasIsNotKnownAnyMore(hasHistory: Bool) async throws {
         let folder = TemporaryFolder()
         let history = hasHistory ? try folder.history() : nil

@@ -11,7 +11,7 @@ import TrackingSubscriber
 @testable import TrackingGateway
 
 /// How a stream ends, and what its hub tells beside streams.
-@Suite(.timeLimit(.minutes(1))) struct LiveStreamTests {
+@Suite(.timeLimit(.minutes(5))) struct LiveStreamTests {
     private let van: TrackableID
     private let caller = Caller(name: "test", reads: .all)
 

@@ -7,7 +7,7 @@ import TrackingSubscriber
 @testable import TrackingGateway
 
 /// What webhooks are told of what happened while nobody listened.
-@Suite(.timeLimit(.minutes(1))) struct MissedRecordsTests {
+@Suite(.timeLimit(.minutes(5))) struct MissedRecordsTests {
     private let folder = TemporaryFolder()
     private let van: TrackableID
     private let stream: StreamID

@@ -7,7 +7,7 @@ import TrackingTesting
 @testable import TrackingGateway
 
 /// What comes in from OwnTracks on the broker in memory, where one trackable cannot become safe.
-@Suite(.timeLimit(.minutes(1))) struct OwnTracksReceiverTests {
+@Suite(.timeLimit(.minutes(5))) struct OwnTracksReceiverTests {
     private let folder = TemporaryFolder()
 
     private func message(_ device: String, _ second: Int) -> OutgoingMessage {

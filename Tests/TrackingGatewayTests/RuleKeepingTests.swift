@@ -9,7 +9,7 @@ import TrackingSubscriber
 @testable import TrackingGateway
 
 /// What a keeper of rules keeps, and when it counts.
-@Suite(.timeLimit(.minutes(1))) struct RuleKeepingTests {
+@Suite(.timeLimit(.minutes(5))) struct RuleKeepingTests {
     private let folder = TemporaryFolder()
     private let van: TrackableID
     private let depot: Coordinate

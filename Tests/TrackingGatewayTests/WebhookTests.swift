@@ -10,7 +10,7 @@ import TrackingMetrics
 
 @testable import TrackingGateway
 
-@Suite(.timeLimit(.minutes(1))) struct WebhookTests {
+@Suite(.timeLimit(.minutes(5))) struct WebhookTests {
     private let folder = TemporaryFolder()
     private let secret = "0123456789abcdef"
 

@@ -5,7 +5,7 @@ import TrackingCore
 import TrackingMQTT
 
 /// A reader that does not read holds its broker back, and nobody else.
-@Suite(.timeLimit(.minutes(2))) struct BackPressureTests {
+@Suite(.timeLimit(.minutes(5))) struct BackPressureTests {
     @Test func aSlowReaderHoldsBackItsOwnConnectionAlone() async throws {
         let broker = try await MosquittoProcess.start()
         var configuration = try TestClient.configuration("slow", port: broker.port)

@@ -4,7 +4,7 @@ import TrackingCore
 import TrackingMQTT
 
 /// What a client and a real broker say to one another when nothing goes wrong.
-@Suite(.timeLimit(.minutes(2))) struct BrokerTests {
+@Suite(.timeLimit(.minutes(5))) struct BrokerTests {
     @Test(arguments: [ConnectionStateMachine.Version.v5, .v311])
     func aMessageComesBack(_ version: ConnectionStateMachine.Version) async throws {
         let broker = try await MosquittoProcess.start()

@@ -6,7 +6,7 @@ import TrackingMQTT
 import TrackingTesting
 
 /// The client in calls, on a real broker.
-@Suite(.timeLimit(.minutes(2))) struct ClientTests {
+@Suite(.timeLimit(.minutes(5))) struct ClientTests {
     /// Runs a client while `body` does, and closes it in order.
     private func with<Value: Sendable>(
         _ configuration: MQTTConfiguration, _ body: (MQTTClient) async throws -> Value

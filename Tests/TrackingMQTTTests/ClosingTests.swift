@@ -4,7 +4,7 @@ import TrackingCore
 import TrackingMQTT
 
 /// How a connection ends when it is asked to.
-@Suite(.timeLimit(.minutes(2))) struct ClosingTests {
+@Suite(.timeLimit(.minutes(5))) struct ClosingTests {
     @Test func closingWaitsForWhatIsOutstandingAndSendsNoWill() async throws {
         let broker = try await MosquittoProcess.start()
         var configuration = try TestClient.configuration("polite", port: broker.port)

@@ -7,7 +7,7 @@ import TrackingMQTT
 import TrackingTesting
 
 /// The broker in memory and real Mosquitto, in both versions of MQTT, keep to the same rules.
-@Suite(.timeLimit(.minutes(2))) struct ConformanceTests {
+@Suite(.timeLimit(.minutes(5))) struct ConformanceTests {
     @Test(arguments: TransportRule.allCases) func inMemory(rule: TransportRule) async throws {
         let broker = InMemoryBroker()
         let stage = TransportStage<InMemoryBroker.Client>(

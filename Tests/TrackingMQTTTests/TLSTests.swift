@@ -5,7 +5,7 @@ import TrackingCore
 import TrackingMQTT
 
 /// TLS with a real broker: each way to go wrong is an error of its own, and what is right is let in.
-@Suite(.timeLimit(.minutes(2))) struct TLSTests {
+@Suite(.timeLimit(.minutes(5))) struct TLSTests {
     /// Certificates of one test, made by openssl: two authorities that do not know each other, a server's certificate for
     /// `localhost`, one for another host, one that has expired, and a client's.
     private final class Certificates: Sendable {

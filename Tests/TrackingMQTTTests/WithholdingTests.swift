@@ -5,7 +5,7 @@ import TrackingMQTT
 import TrackingTesting
 
 /// What is not said to be safe is not acknowledged, and comes again.
-@Suite(.timeLimit(.minutes(3))) struct WithholdingTests {
+@Suite(.timeLimit(.minutes(5))) struct WithholdingTests {
     private static func configuration(_ broker: MosquittoProcess, window: Int = 50) throws -> MQTTConfiguration {
         var configuration = try TestClient.configuration("keeper-intake", port: broker.port)
         configuration.session = .kept(for: .seconds(600))

@@ -5,7 +5,7 @@ import TrackingTesting
 @testable import TrackingPublisher
 
 /// What a program of one's own may count on: no value ends it, nothing hangs, and what goes wrong is said.
-@Suite(.timeLimit(.minutes(1))) struct EmbeddingTests {
+@Suite(.timeLimit(.minutes(5))) struct EmbeddingTests {
     private func publisher(
         _ broker: InMemoryBroker = InMemoryBroker(), spool: any SpoolStorage = InMemorySpool()
     ) throws -> AssetPublisher<InMemoryBroker.Client> {

@@ -5,7 +5,7 @@ import TrackingTesting
 @testable import TrackingPublisher
 
 /// What a publisher ends with: the reason of what failed while it is carried.
-@Suite(.timeLimit(.minutes(1))) struct FailureTests {
+@Suite(.timeLimit(.minutes(5))) struct FailureTests {
     private let broker = InMemoryBroker()
 
     private func publisher(_ client: String) throws -> AssetPublisher<InMemoryBroker.Client> {

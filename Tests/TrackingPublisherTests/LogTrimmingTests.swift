@@ -5,7 +5,7 @@ import TrackingCore
 @testable import TrackingPublisher
 
 /// When the log is kept to its limits.
-@Suite(.timeLimit(.minutes(1))) struct LogTrimmingTests {
+@Suite(.timeLimit(.minutes(5))) struct LogTrimmingTests {
     private static let begin = ContinuousClock.now
     private static let day = SpoolLimits(maximumCount: 9, maximumAge: .seconds(86_400))
     /// Where only the size is looked at.

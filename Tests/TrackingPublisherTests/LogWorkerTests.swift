@@ -6,7 +6,7 @@ import TrackingCore
 @testable import TrackingPublisher
 
 /// Who wakes the log's worker.
-@Suite(.timeLimit(.minutes(1))) struct LogWorkerTests {
+@Suite(.timeLimit(.minutes(5))) struct LogWorkerTests {
     /// A removal alone waits for what is asked for when the batch that went out with it is answered, five times at the most.
     @Test func aRemovalWaitsWhereMoreWillBeAskedFor() async throws {
         let storage = InMemorySpool()

@@ -2,7 +2,7 @@ import Testing
 import TrackingRuntime
 
 /// The one way into a decider's task.
-@Suite(.timeLimit(.minutes(1))) struct MailboxTests {
+@Suite(.timeLimit(.minutes(5))) struct MailboxTests {
     /// Takes out what comes until `last`, and says so to whoever waits.
     private static func read(_ mailbox: Mailbox<Int>, through last: Int) async -> [Int] {
         var inbox = Inbox(mailbox)

@@ -4,7 +4,7 @@ import TrackingPublisher
 import TrackingTesting
 
 /// A log that takes long to be opened, as where a damaged one is salvaged.
-@Suite(.timeLimit(.minutes(1))) struct OpeningLogTests {
+@Suite(.timeLimit(.minutes(5))) struct OpeningLogTests {
     @Test func aPublisherThatOpensItsLogSaysSoAtOnce() async throws {
         let (opening, end) = AsyncStream.makeStream(of: Never.self)
         let (client, storage) = (try ClientID("d1"), FailingSpool(opening: opening))

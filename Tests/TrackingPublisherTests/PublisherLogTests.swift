@@ -7,7 +7,7 @@ import TrackingSpool
 import TrackingTesting
 
 /// A publisher and its log, in memory and in a file, on the broker in memory.
-@Suite(.timeLimit(.minutes(1))) struct PublisherLogTests {
+@Suite(.timeLimit(.minutes(5))) struct PublisherLogTests {
     /// Where the log is.
     enum Place: CaseIterable {
         case memory, file

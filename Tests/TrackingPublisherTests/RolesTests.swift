@@ -4,7 +4,7 @@ import TrackingPublisher
 import TrackingTesting
 
 @Suite struct AssetPublisherTests {
-    @Test(.timeLimit(.minutes(1))) func aFixReachesTheBrokerAndThePublisherIsOnline() async throws {
+    @Test(.timeLimit(.minutes(5))) func aFixReachesTheBrokerAndThePublisherIsOnline() async throws {
         let broker = InMemoryBroker()
         let client = try ClientID("dev-1")
         let session = try #require(SessionID("s1"))

@@ -9,7 +9,7 @@ import TrackingTesting
 /// The recorder as a whole, at a broker in memory.
 @Suite struct RecorderTests {
     /// While the history takes nothing, nothing is taken in. That it lives is said all the same, on a new connection as well.
-    @Test(.timeLimit(.minutes(1))) func itIsHeardWhileTheHistoryTakesNothing() async throws {
+    @Test(.timeLimit(.minutes(5))) func itIsHeardWhileTheHistoryTakesNothing() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-recorder-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -266,7 +266,7 @@ import TrackingCore
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func aSalvageCutShortBeginsAnew() async throws {
+    @Test(.timeLimit(.minutes(5))) func aSalvageCutShortBeginsAnew() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "log").path()
             let log = SQLiteSpool(path: path)
@@ -289,7 +289,7 @@ import TrackingCore
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func whatWasAddedIsThereAfterAKill() async throws {
+    @Test(.timeLimit(.minutes(5))) func whatWasAddedIsThereAfterAKill() async throws {
         try await withTemporaryFolder { folder in
             let (path, output) = (folder.appending(path: "log").path(), folder.appending(path: "out").path())
             let program = try Self.writer()
@@ -356,11 +356,11 @@ import TrackingCore
         }
     }
 
-    @Test(.enabled(if: getuid() == 0, "a file system of its own needs root"), .timeLimit(.minutes(1)))
+    @Test(.enabled(if: getuid() == 0, "a file system of its own needs root"), .timeLimit(.minutes(5)))
     func aFullDiskEndsByItself() async throws { try await Self.withDisk(ofMegabytes: 16) { try await Self.fill($0) } }
 
     /// To make a damaged log anew takes as much room again.
-    @Test(.enabled(if: getuid() == 0, "a file system of its own needs root"), .timeLimit(.minutes(1)))
+    @Test(.enabled(if: getuid() == 0, "a file system of its own needs root"), .timeLimit(.minutes(5)))
     func aDamagedLogOnAFullDiskIsUsedAsItIs() async throws {
         try await Self.withDisk(ofMegabytes: 24) { disk in
             let (path, other) = (disk.appending(path: "log").path(), disk.appending(path: "other"))
@@ -391,7 +391,7 @@ import TrackingCore
     }
 
     /// To use it would cost more than what is damaged.
-    @Test(.enabled(if: getuid() == 0, "a file system of its own needs root"), .timeLimit(.minutes(1)))
+    @Test(.enabled(if: getuid() == 0, "a file system of its own needs root"), .timeLimit(.minutes(5)))
     func aLogWhosePagesAreDamagedIsNotUsedAsItIs() async throws {
         try await Self.withDisk(ofMegabytes: 24) { disk in
             let (path, other) = (disk.appending(path: "log").path(), disk.appending(path: "other"))

@@ -8,7 +8,7 @@ import TrackingCore
 /// Who waits for whom in PostgreSQL, and for how long.
 struct PostgresWaitingTests {
     /// A program that ends does not wait for an answer that does not come.
-    @Test(.timeLimit(.minutes(1))) func whoIsCancelledDoesNotWait() async throws {
+    @Test(.timeLimit(.minutes(5))) func whoIsCancelledDoesNotWait() async throws {
         let server = try await PostgresServer.shared()
         let address = try await server.makeDatabase()
         let store = try await PostgresHistoryStore(address: address)
@@ -25,7 +25,7 @@ struct PostgresWaitingTests {
     }
 
     /// Who stores waits for another, who may be gone, for a while: then it is said, and tried again. Who erases waits.
-    @Test(.timeLimit(.minutes(2))) func whoStoresDoesNotWaitForEverForAnother() async throws {
+    @Test(.timeLimit(.minutes(5))) func whoStoresDoesNotWaitForEverForAnother() async throws {
         let server = try await PostgresServer.shared()
         let address = try await server.makeDatabase()
         let store = try await PostgresHistoryStore(address: address)
@@ -57,7 +57,7 @@ struct PostgresWaitingTests {
     }
 
     /// A program that stands still within a copy: the server waits for its rows without a limit, and whoever stores for what it locked.
-    @Test(.timeLimit(.minutes(2))) func whoStandsStillWhileItCopiesIsEnded() async throws {
+    @Test(.timeLimit(.minutes(5))) func whoStandsStillWhileItCopiesIsEnded() async throws {
         let server = try await PostgresServer.shared()
         let address = try await server.makeDatabase()
         let store = try await PostgresHistoryStore(address: address)
@@ -84,7 +84,7 @@ struct PostgresWaitingTests {
     }
 
     /// A program that ends does not wait for its connection either: here somebody brings the tables up to date.
-    @Test(.timeLimit(.minutes(1))) func whoClosesDoesNotWait() async throws {
+    @Test(.timeLimit(.minutes(5))) func whoClosesDoesNotWait() async throws {
         let server = try await PostgresServer.shared()
         let address = try await server.makeDatabase()
         let store = try await PostgresHistoryStore(address: address)
@@ -102,7 +102,7 @@ struct PostgresWaitingTests {
 
     /// Somebody reads the partition for other times, as a backup does for hours: nobody waits for that, and the month has its partition
     /// when it is over. The month that follows has one ahead of its time.
-    @Test(.timeLimit(.minutes(1))) func aMonthThatCannotBeMadeStopsNothing() async throws {
+    @Test(.timeLimit(.minutes(5))) func aMonthThatCannotBeMadeStopsNothing() async throws {
         let server = try await PostgresServer.shared()
         let address = try await server.makeDatabase()
         let store = try await PostgresHistoryStore(address: address)

@@ -3,7 +3,7 @@ import TrackingCore
 import TrackingSubscriber
 import TrackingTesting
 
-@Suite(.timeLimit(.minutes(1))) struct AssetSubscriberTests {
+@Suite(.timeLimit(.minutes(5))) struct AssetSubscriberTests {
     private func subscriber() throws -> AssetSubscriber<InMemoryBroker.Client> {
         let client = try ClientID("desk")
         let configuration = SubscriberConfiguration(client: client, session: try #require(SessionID("s")))

@@ -54,7 +54,7 @@ import TrackingRuntime
         #expect(await reader.next() == nil)
     }
 
-    @Test(.timeLimit(.minutes(1))) func whoIsToLoseNothingIsWaitedFor() async {
+    @Test(.timeLimit(.minutes(5))) func whoIsToLoseNothingIsWaitedFor() async {
         let told = Broadcast<Int>(buffer: 10)
         let all = told.listen(losingNothing: true)
         for number in 1...25 { told.tell(number) }
@@ -68,7 +68,7 @@ import TrackingRuntime
         await telling.value
     }
 
-    @Test(.timeLimit(.minutes(1))) func whoeverIsGoneIsNotWaitedFor() async {
+    @Test(.timeLimit(.minutes(5))) func whoeverIsGoneIsNotWaitedFor() async {
         let told = Broadcast<Int>(buffer: 10)
         _ = told.listen(losingNothing: true)
         let stream = told.listen(losingNothing: true)

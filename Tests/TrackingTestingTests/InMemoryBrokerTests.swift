@@ -3,7 +3,7 @@ import TrackingCore
 import TrackingTesting
 
 @Suite struct InMemoryBrokerTests {
-    @Test(.timeLimit(.minutes(1))) func aWillIsPublishedWhenAConnectionIsCut() async throws {
+    @Test(.timeLimit(.minutes(5))) func aWillIsPublishedWhenAConnectionIsCut() async throws {
         let broker = InMemoryBroker()
         let id = try ClientID("a")
         let client = broker.client(id) { connection in

@@ -53,7 +53,7 @@ import TrackingTesting
                 since: UnixTime(1)))
     }
 
-    @Test(.timeLimit(.minutes(1))) func aPolicyOfOnesOwnDecides() async throws {
+    @Test(.timeLimit(.minutes(5))) func aPolicyOfOnesOwnDecides() async throws {
         let broker = InMemoryBroker()
         let configuration = try self.configuration()
         let transport = broker.client(configuration.client) { configuration.will(connection: $0) }
@@ -84,7 +84,7 @@ import TrackingTesting
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func aSourceOfOnesOwnIsRunAndToldTheResolution() async throws {
+    @Test(.timeLimit(.minutes(5))) func aSourceOfOnesOwnIsRunAndToldTheResolution() async throws {
         let broker = InMemoryBroker()
         let configuration = try self.configuration()
         let publisher = AssetPublisher(configuration: configuration, transport: broker.client(configuration.client))
@@ -104,7 +104,7 @@ import TrackingTesting
         #expect(last.location.seq == 30)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aBatteryOfOnesOwnStretchesTheInterval() async throws {
+    @Test(.timeLimit(.minutes(5))) func aBatteryOfOnesOwnStretchesTheInterval() async throws {
         let broker = InMemoryBroker()
         let configuration = try self.configuration()
         let publisher = AssetPublisher(configuration: configuration, transport: broker.client(configuration.client))
@@ -127,7 +127,7 @@ import TrackingTesting
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func aPublisherThatDiesIsKnownToBeGone() async throws {
+    @Test(.timeLimit(.minutes(5))) func aPublisherThatDiesIsKnownToBeGone() async throws {
         let broker = InMemoryBroker()
         let configuration = try self.configuration()
         let transport = broker.client(configuration.client) { configuration.will(connection: $0) }

@@ -49,7 +49,7 @@ import TrackingTesting
         func note(_ isOnQueue: Bool) { self.list.withLock { $0.append(isOnQueue) } }
     }
 
-    @Test(.timeLimit(.minutes(1))) @MainActor func rolesRunWhereTheirTransportWantsThem() async throws {
+    @Test(.timeLimit(.minutes(5))) @MainActor func rolesRunWhereTheirTransportWantsThem() async throws {
         let broker = InMemoryBroker()
         let queue = QueueExecutor()
         let calls = Calls()

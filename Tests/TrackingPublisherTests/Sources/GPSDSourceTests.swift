@@ -6,7 +6,7 @@ import TrackingRuntime
 @testable import TrackingPublisher
 
 /// Against a gpsd of the test's own, so that what arrives there can be seen.
-@Suite(.timeLimit(.minutes(2))) struct GPSDSourceTests {
+@Suite(.timeLimit(.minutes(5))) struct GPSDSourceTests {
     private static let greeting = """
         {"class":"VERSION","release":"3.22","rev":"3.22","proto_major":3,"proto_minor":14}
         {"class":"DEVICES","devices":[{"class":"DEVICE","path":"/dev/ttyUSB0","activated":"2024-05-17T12:00:01Z","cycle":1.00,"mincycle":0.20}]}

@@ -50,7 +50,7 @@ private final class Cable: Sendable {
     func pull() { close(self.master) }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct SerialLineTests {
+@Suite(.timeLimit(.minutes(5))) struct SerialLineTests {
     @Test func aReceiverOnASerialLineIsRead() async throws {
         let cable = try Cable()
         try await whileRunning(NMEASource(.serial(path: cable.path, speed: 115_200))) { log in

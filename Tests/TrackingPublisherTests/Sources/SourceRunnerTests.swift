@@ -62,7 +62,7 @@ private final class SourceMailbox: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct SourceRunnerTests {
+@Suite(.timeLimit(.minutes(5))) struct SourceRunnerTests {
     @Test func theCheapestThatSufficesRunsAndTheOthersAreClosed() async throws {
         let story = EventLog<String>()
         let coarse = ScriptedSource("coarse", .low, story)
