@@ -303,16 +303,19 @@ struct IntakeTests {
     }
 
     /// However many are carried, what comes of one is work for one.
-    @Test func thousandsAreCarriedAndOnlyOneIsLookedAt() throws {
+    @Test func hundredsAreCarriedAndOnlyOneIsLookedAt() throws {
         func time(beside others: Int) throws -> Duration {
             var talk = try self.carrying()
             for number in 0..<others { _ = talk.happened(.add(Trackable(try TrackableID("car-\(number)")))) }
             _ = talk.granted()
             #expect(talk.machine.assets.keys.count == others + 1 && talk.machine.assets.touched.isEmpty)
-            return try ContinuousClock().measure { for second in 30..<90 { _ = try talk.take([second]) } }
+            // The quickest of some: another program may have the processor meanwhile.
+            return try (1...5).map { round in
+                try ContinuousClock().measure { for second in 0..<20 { _ = try talk.take([round * 30 + second]) } }
+            }.min() ?? .zero
         }
-        let (few, many) = (try time(beside: 20), try time(beside: 2_000))
-        #expect(many < few * 5, "a take beside 20: \(few / 60), beside 2,000: \(many / 60)")
+        let (few, many) = (try time(beside: 20), try time(beside: 400))
+        #expect(many < few * 5, "20 takes beside 20: \(few), beside 400: \(many)")
     }
 }
 
