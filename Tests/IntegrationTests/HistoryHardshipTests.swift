@@ -44,8 +44,10 @@ import TrackingStore
         }
     }
 
-    /// A recorder that clears up, another import: what is stored together is tried again until it is over.
-    @Test func whoImportsWaitsForWhoWrites() async throws {
+    /// A recorder that clears up, another import: what is stored together is tried again until it is over. Where the write-ahead log
+    /// has nothing yet, the history is not even opened before.
+    @Test(arguments: ["CREATE TABLE filler (x); DROP TABLE filler; ", ""])
+    func whoImportsWaitsForWhoWrites(before: String) async throws {
         try await Self.withFolder { folder in
             let file = folder.appending(path: "history.sqlite").path()
             try await SQLiteHistoryStore(path: file).close()
@@ -55,8 +57,7 @@ import TrackingStore
             let writer = try ChildProcess(
                 "/usr/bin/env",
                 [
-                    // As a recorder has it: with something in the write-ahead log.
-                    "sqlite3", file, "CREATE TABLE filler (x); DROP TABLE filler; BEGIN IMMEDIATE;",
+                    "sqlite3", file, "\(before)BEGIN IMMEDIATE;",
                     ".shell touch \(mark) ; while [ -e \(mark) ] ; do sleep 0.1 ; done",
                 ], output: "/dev/null")
             try await waitUntil { FileManager.default.fileExists(atPath: mark) }

@@ -34,7 +34,8 @@ public final class SQLiteHistoryStore: HistoryStore {
     ///   - path: Where the file is; its folder exists.
     ///   - isForReading: Whether it is only read: then it may be one that cannot be written, and nothing is written into it but a
     ///     newer version of its tables.
-    /// - Throws: `storeUnusable` when the file is something else, or of a newer version; `storeFailed` when it cannot be opened.
+    /// - Throws: `storeUnusable` when the file is something else, or of a newer version; `storeBusy` when another program
+    ///   writes it for too long, and `storeFailed` when it cannot be opened.
     public init(path: String, isForReading: Bool = false) throws(TrackingError) {
         self.path = path
         self.isForReading = isForReading
@@ -121,9 +122,7 @@ public final class SQLiteHistoryStore: HistoryStore {
     /// - Parameter path: The file, which must not be there; it is there once all is written.
     /// - Throws: `inputUnreadable` when it is there or cannot be made; `storeFailed`.
     public func backup(to path: String) async throws(TrackingError) {
-        guard access(path, F_OK) != 0 else {
-            throw TrackingError(.inputUnreadable, "'\(path)' is there already: name another file")
-        }
+        try Self.checkNothingIs(at: path)
         let temporary = "\(path).\(getpid()).new"
         let descriptor = Glibc.open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
@@ -138,6 +137,17 @@ public final class SQLiteHistoryStore: HistoryStore {
         guard fsync(descriptor) == 0, rename(temporary, path) == 0 else {
             throw TrackingError(.storeFailed, "'\(path)' cannot be written: \(String(cString: strerror(errno)))")
         }
+    }
+
+    private static func checkNothingIs(at path: String) throws(TrackingError) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        let isDangling = status.st_mode & S_IFMT == S_IFLNK && access(path, F_OK) != 0
+        throw TrackingError(
+            .inputUnreadable,
+            isDangling
+                ? "'\(path)' is a link to a file that is not there: name the file itself"
+                : "'\(path)' is there already: name another file")
     }
 
     /// See ``HistoryStore/close()``.
@@ -240,6 +250,8 @@ extension SQLiteHistoryStore {
     private static func explain(_ error: any Error, _ path: String) -> TrackingError {
         switch error {
         case let error as TrackingError: return error
+        case let error as DatabaseError where error.resultCode == .SQLITE_NOTADB:
+            return TrackingError(.storeUnusable, "\(path) is no SQLite database: name another file")
         case let error as DatabaseError:
             let text = "the history \(path): \(error.message ?? "") (SQLite \(error.extendedResultCode.rawValue))"
             return TrackingError(Self.code(of: error.resultCode), text)
@@ -250,6 +262,7 @@ extension SQLiteHistoryStore {
     private static func code(of result: ResultCode) -> TrackingError.Code {
         switch result {
         case .SQLITE_CORRUPT, .SQLITE_NOTADB: .storeUnusable
+        case .SQLITE_BUSY: .storeBusy
         case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG, .SQLITE_RANGE: .storeRefused
         default: .storeFailed
         }
