@@ -71,6 +71,29 @@ import TrackingStore
         }
     }
 
+    /// SQLite takes such names for addresses: what is behind them would be somewhere else, with the rights of any file.
+    @Test func aPathIsAPathWhateverItLooksLike() async throws {
+        try await Self.withFolder { folder in
+            let points = "points.csv"
+            try "time,lat,lon\n2026-05-04T09:00:00Z,52,-8\n"
+                .write(to: folder.appending(path: points), atomically: true, encoding: .utf8)
+            func run(_ arguments: [String]) async throws -> Programs.Result {
+                let program = Programs.root.appending(path: ".build/debug/godwit").path()
+                return try await HistoryCommandTests.run("env", ["-C", folder.path(), program] + arguments)
+            }
+            for name in ["file:van.sqlite", ":memory:", "van?mode=ro#1.sqlite"] {
+                let made = try await run(["import", points, "--trackable", "van", "--store", "sqlite:\(name)"])
+                #expect(made.code == 0, "\(made.errors)")
+                let copied = try await run(["backup", "\(name).copy", "--store", "sqlite:\(name)"])
+                #expect(copied.code == 0, "\(copied.errors)")
+                let read = try await run(["history", "van", "--store", "sqlite:\(name).copy"])
+                #expect(read.code == 0 && read.lines.count == 1, "\(read.errors)")
+                let path = folder.appending(path: "\(name).copy").path(percentEncoded: false)
+                #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
+            }
+        }
+    }
+
     private static func withFolder(_ body: (URL) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-hardship-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

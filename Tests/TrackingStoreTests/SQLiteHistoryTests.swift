@@ -75,7 +75,7 @@ struct SQLiteHistoryTests {
 
     /// A recorder and an import, say, that are started together.
     @Test func severalProgramsMakeOneHistoryTogether() async throws {
-        for _ in 0..<20 {
+        for _ in 0..<8 {
             try await self.withPath { path in
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for _ in 0..<4 { group.addTask { try await Self.opened(path).close() } }

@@ -56,7 +56,8 @@ public final class SQLiteHistoryStore: HistoryStore {
         let isAlone = isForReading && !Self.isWritable(path) && access("\(path)-wal", F_OK) != 0
         // Who only reads takes nothing over from a write-ahead log as it closes: the file may be another by then.
         let pool = try DatabasePool(
-            path: isAlone ? Self.unlockedName(path) : path, configuration: Self.configuration(isReadOnly: isForReading))
+            path: isAlone ? Self.unlockedName(path) : Self.literalName(path),
+            configuration: Self.configuration(isReadOnly: isForReading))
         return try pool.writeWithoutTransaction { db in
             // An acknowledgement is a promise: a commit outlives a power cut. A pool sets NORMAL as it is opened.
             try db.execute(sql: "PRAGMA synchronous = FULL")
@@ -73,11 +74,14 @@ public final class SQLiteHistoryStore: HistoryStore {
         return access(path, W_OK) == 0 && (access(folder, W_OK) == 0 || access("\(path)-shm", W_OK) == 0)
     }
 
+    /// The name under which SQLite takes a path for itself, also where it looks like an address (`file:…`, `:memory:`).
+    private static func literalName(_ path: String) -> String { path.hasPrefix("/") ? path : "./\(path)" }
+
     /// The name under which SQLite reads a file that it cannot write and that no other program has open, as it is: nobody is asked
     /// for locks, and nobody tells of changes.
     private static func unlockedName(_ path: String) -> String {
         let encoded = path.replacing("%", with: "%25").replacing("?", with: "%3f").replacing("#", with: "%23")
-        return "file:\(encoded)?immutable=1"
+        return "file:\(path.hasPrefix("/") ? "//" : "./")\(encoded)?immutable=1"
     }
 
     private static func configuration(isReadOnly: Bool) -> Configuration {
@@ -133,7 +137,7 @@ public final class SQLiteHistoryStore: HistoryStore {
             unlink(temporary)
         }
         // It takes the file that is there, as long as that is empty, and with it the rights of its owner alone.
-        try await self.explained { try await self.pool.vacuum(into: temporary) }
+        try await self.explained { try await self.pool.vacuum(into: Self.literalName(temporary)) }
         guard fsync(descriptor) == 0, rename(temporary, path) == 0 else {
             throw TrackingError(.storeFailed, "'\(path)' cannot be written: \(String(cString: strerror(errno)))")
         }

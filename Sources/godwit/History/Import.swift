@@ -65,7 +65,9 @@ struct HistoryImport {
 
         var text: String {
             var parts = ["\(counted(self.stored, "point")) stored"]
-            if self.duplicates > 0 { parts.append("\(self.duplicates) were there already") }
+            if self.duplicates > 0 {
+                parts.append("\(self.duplicates) \(self.duplicates == 1 ? "was" : "were") there already")
+            }
             if self.erased > 0 { parts.append("\(self.erased) are of a time that was erased, and were not taken") }
             if self.refused > 0 { parts.append("\(self.refused) could not be read") }
             return parts.joined(separator: ", ")
