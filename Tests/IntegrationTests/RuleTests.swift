@@ -204,6 +204,8 @@ import Testing
         #expect(far.code != 0 && far.errors.contains("10 to 100000 m"))
         let colour = try await self.run(["trackables", "set", "van-7", "colour=red"])
         #expect(colour.code != 0 && colour.errors.contains("name, icon or group"))
+        let noJSON = try await self.run(["fence", "add", "x", "--geojson", "/dev/null"])
+        #expect(noJSON.code == 66 && noJSON.errors.contains("'/dev/null' is no GeoJSON"))
         #expect(try await self.run(["fence", "remove", "none"]).code == 1)
         let hook = try await self.run([
             "serve", "--listen", "127.0.0.1:0", "--no-store", "--webhook", "https://example.org",
