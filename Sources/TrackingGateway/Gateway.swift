@@ -170,7 +170,9 @@ public struct Gateway: Service {
         HealthRoutes(checks: self.checks, metrics: self.metrics) { await self.lookUpFigures() }.add(to: router)
         SessionRoutes(authenticator: authenticator, store: self.access, configuration: self.configuration).add(
             to: router)
-        APIRoutes(history: self.history, live: self.live ?? .none, names: RuleStore(self.database)).add(to: router)
+        APIRoutes(
+            history: self.history, live: self.live ?? .none, names: RuleStore(self.database), access: self.access
+        ).add(to: router)
         if let hub = self.hub { LiveRoutes(hub: hub, history: self.history).add(to: router) }
         if let intake = self.configuration.intake {
             PhoneRoutes(

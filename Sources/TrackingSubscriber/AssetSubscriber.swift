@@ -239,7 +239,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
             self.logger.warning(
                 "not counted as watching: the rules let this user not write here; they may not let it read the trackable either",
                 metadata: ["topic": "\(topic)", "reason": "\(error)"])
-        case .locationCleared, .positionsKept, .raw, .trip, .event, .unheard, .connection:
+        case .locationCleared, .positionsKept, .raw, .trip, .tripRecorded, .event, .unheard, .connection:
             break
         }
     }

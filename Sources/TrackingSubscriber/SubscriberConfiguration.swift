@@ -17,6 +17,9 @@ public struct SubscriberConfiguration: MemberConfiguration, Hashable {
     public var isPresentOnlyWhileAsking = false
     /// Whether raw locations are wanted as well.
     public var wantsRaw = false
+    /// Whether trips and events are wanted, too, that the recording lane alone brings, as of a publisher that was restarted while it
+    /// was away. All of that lane is heard for it, and its points are passed over.
+    public var wantsRecorded = false
     /// Whether every trackable under the root is watched, as it shows up.
     public var watchesAll = false
     /// What is asked for on trackables that show up by themselves.
@@ -29,6 +32,9 @@ public struct SubscriberConfiguration: MemberConfiguration, Hashable {
 
     /// How long nothing is heard of a trackable, from the broker's grant on, until ``SubscriberEvent/unheard(_:)`` says so.
     public static let unheardAfter: Duration = .seconds(10)
+
+    /// So long ago something may have happened that the recording lane alone brings, and still be told.
+    public static let recordedFor: Duration = .seconds(7 * 86_400)
 
     /// What the broker keeps counts as heard so long after the own liveness came back, which was published behind it; and where
     /// that does not come back, so long after the broker's last grant.
@@ -123,6 +129,9 @@ public enum SubscriberEvent: Hashable, Sendable {
     case resolution(TrackableID, ResolutionInForce?)
     /// The trip under way, or the last one: each newer version once, what the broker keeps first. `nil` when it was cleared.
     case trip(TrackableID, Trip?)
+    /// The last version of a trip that ended, of the recording lane (``SubscriberConfiguration/wantsRecorded``): history, never the
+    /// trip under way. Told once, unless ``trip(_:_:)`` told it.
+    case tripRecorded(TrackableID, Trip)
     /// Something that happened, told once.
     case event(TrackableID, TrackingEvent)
     /// Nothing was ever heard of a trackable that is watched by name, ``SubscriberConfiguration/unheardAfter`` long: nobody

@@ -14,7 +14,7 @@ extension SubscriberEvent {
             case .positionsKept(let ids):
                 ids.reduce(0) { $0 + MemoryLayout<TrackableID>.stride + $1.rawValue.utf8.count }
             case .state(_, _, let error?), .refused(_, let error): error.message.utf8.count
-            case .trip(_, let trip?): trip.approximateBytes
+            case .trip(_, let trip?), .tripRecorded(_, let trip): trip.approximateBytes
             case .event(_, let event): event.approximateBytes
             case .locationCleared, .state, .presence, .resolution, .trip, .unheard, .connection: 0
             }

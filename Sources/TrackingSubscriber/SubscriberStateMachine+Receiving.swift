@@ -43,7 +43,10 @@ extension SubscriberStateMachine {
         case .event(let id):
             guard let payload else { return [] }
             return self.happened(try MessageCodec.decodeEvent(payload), to: id, at: moment)
-        case .history, .subscriber, .request, .ack, .command, .answer:
+        case .history(let id):
+            guard let payload, self.configuration.wantsRecorded else { return [] }
+            return self.recorded(try HistoryCodec.decodeDocuments(payload), of: id, message.topic, at: moment)
+        case .subscriber, .request, .ack, .command, .answer:
             return []
         }
     }
@@ -71,7 +74,7 @@ extension SubscriberStateMachine {
     }
 
     /// A trackable showed up by itself.
-    private mutating func show(_ id: TrackableID, at moment: Moment) -> [Action] {
+    mutating func show(_ id: TrackableID, at moment: Moment) -> [Action] {
         guard self.configuration.watchesAll, self.assets[id] == nil, !self.isStopping else { return [] }
         var actions = self.assets.count < self.configuration.maximumTrackables ? [] : self.makeRoom(for: id, at: moment)
         if self.assets.count < self.configuration.maximumTrackables {

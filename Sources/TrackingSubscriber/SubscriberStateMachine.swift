@@ -172,13 +172,15 @@ public struct SubscriberStateMachine: Sendable {
     /// What a watcher listens to about one trackable.
     func filters(_ id: TrackableID) -> [TopicFilter] {
         let raw: [Topic] = self.configuration.wantsRaw ? [.raw(id)] : []
-        let topics = [.resolution(id), .location(id)] + raw + [.trip(id), .event(id)]
+        let recorded: [Topic] = self.configuration.wantsRecorded ? [.history(id)] : []
+        let topics = [.resolution(id), .location(id)] + raw + [.trip(id), .event(id)] + recorded
         return [.publishers(id)] + topics.map(TopicFilter.topic)
     }
 
     /// What a watcher of everything listens to.
     var filtersForAll: [TopicFilter] {
         let raw: [TopicFilter] = self.configuration.wantsRaw ? [.everyRaw] : []
-        return [.everyPublisher, .everyResolution, .everyLocation] + raw + [.everyTrip, .everyEvent]
+        let recorded: [TopicFilter] = self.configuration.wantsRecorded ? [.everyHistory] : []
+        return [.everyPublisher, .everyResolution, .everyLocation] + raw + [.everyTrip, .everyEvent] + recorded
     }
 }

@@ -28,8 +28,8 @@ struct WatchedAsset: Sendable {
     var isMissing = false
     /// The version of the trip that was told last.
     var toldTrip: RecordName?
-    /// The latest events that were told, the newest last.
-    private var toldEvents: [RecordName] = []
+    /// The events, and the trips that ended, that were told.
+    @Boxed private var toldRecords = ToldNames()
     /// As last told to the caller.
     var toldState: SubscriberState?
     var toldPresence: PublisherPresence.Status?
@@ -42,25 +42,24 @@ struct WatchedAsset: Sendable {
     /// The last sign of it that is known of, by the wall clock; `nil` for none.
     var lastHeard: UnixTime? { self.lastSeen ?? self.shown }
 
-    /// How many events are remembered.
-    static let maximumToldEvents = 64
-
     /// Whether this version of a trip is newer than the one that was told, or the first one of its stream; or whether a trip
     /// that was told is cleared.
     mutating func isNews(_ trip: Trip?) -> Bool {
         guard let trip else { return self.toldTrip.take() != nil }
         if let told = self.toldTrip, told.stream == trip.stream, trip.seq <= told.seq { return false }
         self.toldTrip = RecordName(stream: trip.stream, seq: trip.seq)
+        if trip.state == .ended { _ = self.toldRecords.isNews(RecordName(stream: trip.stream, seq: trip.seq)) }
         return true
+    }
+
+    /// Whether this trip ended, and that was not told before, as far as that is remembered.
+    mutating func isNews(recorded trip: Trip) -> Bool {
+        trip.state == .ended && self.toldRecords.isNews(RecordName(stream: trip.stream, seq: trip.seq))
     }
 
     /// Whether this event was not told before, as far as that is remembered.
     mutating func isNews(_ event: TrackingEvent) -> Bool {
-        let name = RecordName(stream: event.stream, seq: event.seq)
-        guard !self.toldEvents.contains(name) else { return false }
-        if self.toldEvents.count == Self.maximumToldEvents { self.toldEvents.removeFirst() }
-        self.toldEvents.append(name)
-        return true
+        self.toldRecords.isNews(RecordName(stream: event.stream, seq: event.seq))
     }
 
     /// The resolution in force: what stands is believed while a publisher is present.

@@ -157,8 +157,8 @@ final class DemoShow: Service {
         case .resolution(_, let inForce?):
             self.seen.withLock { $0.inForce = inForce }
             try self.say("  → resolution \(WatchPrinter.describe(inForce))")
-        case .location, .locationCleared, .raw, .state, .presence, .resolution, .trip, .event, .unheard, .refused,
-            .positionsKept, .publishRefused, .badMessage, .connection:
+        case .location, .locationCleared, .raw, .state, .presence, .resolution, .trip, .tripRecorded, .event, .unheard,
+            .refused, .positionsKept, .publishRefused, .badMessage, .connection:
             break
         }
     }

@@ -67,7 +67,7 @@ struct LiveTable {
         case .connection(let lost?):
             self.connection = lost.reason.map { "not connected: \($0)" } ?? "closed"
             self.refusals = [:]
-        case .raw, .positionsKept: break
+        case .raw, .tripRecorded, .positionsKept: break
         }
     }
 

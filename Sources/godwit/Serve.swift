@@ -164,6 +164,7 @@ struct Serve: AsyncParsableCommand {
         configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
         configuration.watchesAll = true
         configuration.isPresentOnlyWhileAsking = true
+        configuration.wantsRecorded = true
         return AssetSubscriber(
             configuration: configuration,
             transport: try self.broker.transport(for: configuration, user: self.liveUser))

@@ -78,7 +78,7 @@ struct WatchPrinter {
         case .event(let id, let event):
             let place = event.location.map { " at \(Self.place($0))" } ?? ""
             return "\(clock) \(id) event \(Self.describe(event))\(place)"
-        case .positionsKept, .unheard, .refused, .publishRefused, .badMessage, .connection:
+        case .tripRecorded, .positionsKept, .unheard, .refused, .publishRefused, .badMessage, .connection:
             return nil
         }
     }
@@ -152,7 +152,7 @@ struct WatchPrinter {
             return Self.object("trip", id, receivedAt, message: trip.map { MessageCodec.encode($0) })
         case .event(let id, let event):
             return Self.object("event", id, receivedAt, message: MessageCodec.encode(event))
-        case .positionsKept, .unheard, .refused, .publishRefused, .badMessage, .connection:
+        case .tripRecorded, .positionsKept, .unheard, .refused, .publishRefused, .badMessage, .connection:
             return nil
         }
     }

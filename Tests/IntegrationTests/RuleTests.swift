@@ -194,6 +194,52 @@ import Testing
         #expect(try await gateway.result(within: .seconds(20)).code == 0, "\(gateway.errors)")
     }
 
+    /// A device that was restarted while it was away sends its events and trips in batches alone, perhaps several times.
+    @Test func whatADeviceRecordedWhileItWasAwayIsToldOnce() async throws {
+        defer { try? FileManager.default.removeItem(at: self.folder) }
+        let broker = try await MosquittoProcess.start()
+        let hook = try RunningProgram("/usr/bin/python3", ["-c", Self.receiver])
+        defer { hook.terminate() }
+        try await hook.wait(for: "port ")
+        let place = try #require(hook.output.firstMatch(of: #/port (\d+)/#)).1
+        try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
+        let secret = self.folder.appending(path: "secret")
+        try "a secret of enough bytes\n".write(to: secret, atomically: true, encoding: .utf8)
+        let gateway = try Programs.start(
+            "godwit",
+            [
+                "serve", "--broker", broker.url, "--listen", "127.0.0.1:0", "--state", self.folder.path(), "--no-store",
+                "--webhook", "http://127.0.0.1:\(place)/hook", "--webhook-secret-file", secret.path(),
+            ])
+        try await gateway.waitForLog("listening on http://127.0.0.1:")
+        let then = Date().timeIntervalSince1970 - 3600
+        let event = #"{"id":"e4","stream":"one","seq":4,"time":\#(then),"kind":"LOW_BATTERY","detail":{}}"#
+        let trip = """
+            {"tripId":"t","mode":"car","state":"ENDED","start":\(then - 60),"end":\(then),"distance":9,"duration":60,\
+            "stream":"one","seq":5}
+            """
+        let batch = #"{"batch":"b","stream":"one","oldest":1,"points":[],"trips":[\#(trip)],"events":[\#(event)]}"#
+        func publish(_ topic: String, _ payload: String) async throws {
+            let options = ["-p", "\(broker.port)", "-q", "1", "-t", "tracking/van/\(topic)", "-m", payload]
+            let sent = try await RunningProgram("/usr/bin/mosquitto_pub", options).result(within: .seconds(60))
+            #expect(sent.code == 0, "\(sent.errors)")
+        }
+        // Until it listens nobody hears of it.
+        try await waitUntil {
+            try await publish("history", batch)
+            return hook.output.contains(#""tripId":"t""#)
+        }
+        try await publish("history", batch)
+        try await publish("event", event)
+        try await publish("event", event.replacingOccurrences(of: "e4", with: "e9").replacing(":4,", with: ":9,"))
+        try await waitUntil { hook.output.contains(#""id":"e9""#) }
+        // The first delivery was refused, and came again with the same ids.
+        let ids = hook.output.matches(of: #/"id":(\d+),"kind":"(event|trip)"/#).map(\.1)
+        #expect(Set(ids).count == 3, "\(hook.output)")
+        gateway.terminate()
+        #expect(try await gateway.result(within: .seconds(60)).code == 0, "\(gateway.errors)")
+    }
+
     @Test func whatIsWrongIsSaid() async throws {
         defer { try? FileManager.default.removeItem(at: self.folder) }
         let missing = try await self.run(["rule", "add", "home", "--enter", "depot"])
@@ -204,6 +250,8 @@ import Testing
         #expect(far.code != 0 && far.errors.contains("10 to 100000 m"))
         let colour = try await self.run(["trackables", "set", "van-7", "colour=red"])
         #expect(colour.code != 0 && colour.errors.contains("name, icon or group"))
+        let noJSON = try await self.run(["fence", "add", "x", "--geojson", "/dev/null"])
+        #expect(noJSON.code == 66 && noJSON.errors.contains("'/dev/null' is no GeoJSON"))
         #expect(try await self.run(["fence", "remove", "none"]).code == 1)
         let hook = try await self.run([
             "serve", "--listen", "127.0.0.1:0", "--no-store", "--webhook", "https://example.org",

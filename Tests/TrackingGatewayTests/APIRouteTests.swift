@@ -291,6 +291,23 @@ import TrackingTesting
         }
     }
 
+    @Test func whoIsThereIsListedWithoutAPosition() async throws {
+        let van = try TrackableID("van")
+        let live = LiveState(
+            known: { $0 == van ? .init(members: ["state": Array(#"{"state":"ONLINE"}"#.utf8)]) : nil },
+            positions: { [:] }, present: { [van] }, isConnected: { true })
+        let stage = try await RecordedGateway(["bus": 3], live: live)
+        let token = try await stage.gateway.token()
+        let other = try await stage.gateway.token("other", read: ["bus"])
+        try await stage.test { client async throws in
+            for (token, ids) in [(token, ["bus", "van"]), (other, ["bus"])] {
+                let answer = try await client.execute(
+                    uri: "/api/v1/trackables", method: .get, headers: .bearer(token))
+                #expect(answer.json?["trackables"]?.list?.map { $0["id"]?.text } == ids)
+            }
+        }
+    }
+
     @Test func whatIsKnownNowIsTold() async throws {
         var position = RecordedGateway.point(50)
         (position.batteryLevel, position.extra) = (0.5, Array(#"{"wifi":"home"}"#.utf8))

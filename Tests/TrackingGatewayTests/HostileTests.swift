@@ -90,6 +90,23 @@ import TrackingStore
         withExtendedLifetime(stage) {}
     }
 
+    /// 20 MB are on offer, which the sockets' buffers do not take: the rest is not written any more once the token is revoked.
+    @Test func aDownloadEndsWithItsToken() async throws {
+        let stage = try await RecordedGateway(["van": 100_000])
+        try await self.serve(history: stage.history, { $0.patience = .seconds(60) }) { port, gateway in
+            let token = try await gateway.token()
+            let connection = try RawConnection(port: port)
+            try await connection.sendAll(
+                "GET /api/v1/trackables/van/history HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\n\r\n")
+            let begin = try await connection.read { !$0.isEmpty }
+            #expect(try await gateway.access.revokeToken("desk", now: TestGateway.now))
+            let rest = try await connection.read()
+            #expect(HTTPAnswer(begin + rest).status == 200)
+            #expect(!rest.suffix(5).elementsEqual("0\r\n\r\n".utf8), "the answer has no end")
+        }
+        withExtendedLifetime(stage) {}
+    }
+
     @Test func headersThatAreTooLongAreRefused() async throws {
         try await self.serve { port, _ in
             for header in [

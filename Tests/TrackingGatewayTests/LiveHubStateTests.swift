@@ -47,6 +47,35 @@ import TrackingSubscriber
         #expect(state.trackables.count <= 80)
     }
 
+    /// One whose publisher is there is shown without a position, and while this side is away.
+    @Test mutating func whoIsThereIsKnownWithoutAPosition() throws {
+        func presence(_ status: PublisherPresence.Status) -> SubscriberEvent {
+            .presence(self.van, PublisherPresence(status: status, lastSeen: nil))
+        }
+        _ = try self.tell(presence(.unknown))
+        #expect(self.state.present == [])
+        _ = try self.tell(presence(.present))
+        _ = try self.tell(Told.location(self.bike, 1))
+        #expect(self.state.present == [self.van, self.bike])
+        _ = try self.tell(presence(.unknown))
+        #expect(self.state.present == [self.van, self.bike])
+        _ = try self.tell(presence(.absent))
+        #expect(self.state.present == [self.bike])
+    }
+
+    /// It is history, and takes not the place of the trip under way.
+    @Test mutating func aTripThatTheRecordingLaneBringsIsLate() throws {
+        let stream = try #require(StreamID("one"))
+        var trip = Trip(id: "now", mode: "car", start: UnixTime(900), stream: stream, seq: 9)
+        _ = try self.tell(.trip(self.van, trip))
+        (trip.id, trip.seq, trip.state, trip.end) = ("before", 5, .ended, UnixTime(990))
+        let told = try self.tell(.tripRecorded(self.van, trip))
+        #expect(told.kind == .trip)
+        #expect(try JSONValue(json: told.payload)["late"] == .flag(true))
+        let known = try #require(self.state.known(self.van)?.members["trip"])
+        #expect(try JSONValue(json: known)["tripId"] == .text("now"))
+    }
+
     @Test mutating func whatIsNotInForceAnyMoreIsNotKnown() throws {
         let inForce = ResolutionInForce(
             resolution: .standard, isNear: true, subscribers: 2, isLowBattery: false, state: .online, filter: .both,
@@ -314,8 +343,9 @@ import TrackingSubscriber
         var queue = LiveQueue()
         let van = try TrackableID("van")
         var refused: Int?
+        // Late or not: their time is long ago.
         for seq in 1...UInt64(LiveQueue.maximum * 2 + 2) where refused == nil {
-            let told = state.happened(try Told.event(van, seq), at: UnixTime(1))
+            let told = state.happened(try Told.event(van, seq), at: UnixTime(1000))
             let update = try #require(told)
             if !queue.append(update) { refused = queue.count }
         }

@@ -86,7 +86,7 @@ import TrackingSubscriber
 
     /// Waits until so many were told.
     private func tells(_ count: Int) async throws {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(120)
         while try await self.told().count < count {
             let told = try await self.told()
             try #require(ContinuousClock.now < deadline, "\(told)")
@@ -137,6 +137,26 @@ import TrackingSubscriber
         }
         #expect(try await self.told() == ["event 3", "position 1", "position 2", "trip 4"])
         try await history.close()
+    }
+
+    /// The recording lane brings them again, and so does the live lane after a restart.
+    @Test func aRecordThatComesTwiceIsToldOnce() async throws {
+        try await Outbox(try self.folder.database()).begin("hook")
+        var past = self.trip(3)
+        (past.state, past.end) = (.ended, UnixTime(self.start + 3))
+        for second in [10.0, 20] {
+            try await self.keep(nil, at: second) { heard in
+                heard.yield(.positionsKept([self.van]))
+                for event in [.event(self.van, self.event(7)), .tripRecorded(self.van, past)] as [SubscriberEvent] {
+                    heard.yield(event)
+                    heard.yield(event)
+                }
+                heard.yield(.event(self.van, self.event(2)))
+                heard.yield(.event(self.van, self.event(UInt64(second))))
+                try await self.tells(second == 10 ? 4 : 5)
+            }
+        }
+        #expect(try await self.told() == ["event 10", "event 2", "event 20", "event 7", "trip 3"])
     }
 
     @Test func withoutAHistoryItGoesOn() async throws {

@@ -51,7 +51,7 @@ import TrackingSubscriber
 
     /// Waits until something is so.
     private func eventually(_ what: String, _ isSo: () async throws -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(120)
         while try await !isSo() {
             try #require(ContinuousClock.now < deadline, "\(what)")
             try await Task.sleep(for: .milliseconds(10))

@@ -54,6 +54,20 @@ import TrackingCore
         #expect(error?.message.contains("yard") == true)
     }
 
+    /// They go into logs and messages.
+    @Test func namesHaveNoControlCharacters() async throws {
+        let rules = [
+            RuleDefinition(name: "a\nb", .arrived), RuleDefinition(name: "b", .arrived, groups: ["x\u{7}"]),
+            RuleDefinition(name: "c", .arrived, groups: [""]),
+        ]
+        for rule in rules {
+            await #expect(throws: TrackingError.self) { try await self.store.add(rule) }
+        }
+        await #expect(throws: TrackingError.self) { try await self.store.add(try self.circle("a\tb")) }
+        #expect(try await self.store.definitions() == [])
+        #expect(try await self.store.fences() == [])
+    }
+
     @Test func aRuleNeedsItsFence() async throws {
         let rule = RuleDefinition(name: "in", .enter(fence: "depot"), trackables: [self.van])
         let error = await #expect(throws: TrackingError.self) { try await self.store.add(rule) }

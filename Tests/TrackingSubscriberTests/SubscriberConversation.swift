@@ -123,6 +123,24 @@ struct SubscriberConversation {
             #"{"id":"e\#(seq)","stream":"\#(stream)","seq":\#(seq),"time":5,"kind":"\#(kind)","detail":{}}"#)
     }
 
+    /// A batch of events, and of versions of trips, that ended, or not (below 0).
+    mutating func batch(
+        events: [Int] = [], trips: [Int] = [], of stream: String = "one", at time: Double = 5
+    ) -> [String] {
+        let events = events.map {
+            #"{"id":"e\#($0)","stream":"\#(stream)","seq":\#($0),"time":\#(time),"kind":"LOW_BATTERY","detail":{}}"#
+        }
+        let trips = trips.map { seq in
+            #"{"tripId":"t1","mode":"bicycle","state":"\#(seq < 0 ? "ACTIVE" : "ENDED")","start":1,"#
+                + (seq < 0 ? "" : #""end":\#(time),"#)
+                + #""distance":9,"duration":59,"stream":"\#(stream)","seq":\#(abs(seq))}"#
+        }
+        return self.hear(
+            "van/history",
+            #"{"batch":"b","stream":"\#(stream)","oldest":1,"points":[{"not":"read"}],"trips":["#
+                + trips.joined(separator: ",") + #"],"events":["# + events.joined(separator: ",") + "]}")
+    }
+
     mutating func wait(_ duration: Duration) -> [String] {
         let end = self.now.advanced(by: duration)
         var answers: [String] = []
@@ -150,6 +168,7 @@ struct SubscriberConversation {
             return ["\(id) every \(resolution.map { "\($0.resolution.desiredInterval)" } ?? "?")"]
         case .tell(.trip(let id, let trip)):
             return ["\(id) trip \(trip.map { "\($0.id) \($0.state.rawValue) #\($0.seq)" } ?? "cleared")"]
+        case .tell(.tripRecorded(let id, let trip)): return ["\(id) recorded trip \(trip.id) #\(trip.seq)"]
         case .tell(.event(let id, let event)): return ["\(id) event \(event.kind.rawValue) #\(event.seq)"]
         case .tell(.unheard(let id)): return ["\(id) unheard"]
         case .tell(.refused(let id, let error)): return ["refused \(id?.rawValue ?? "everything") (\(error.code))"]

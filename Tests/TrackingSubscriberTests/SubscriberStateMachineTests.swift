@@ -457,9 +457,49 @@ import TrackingCore
 
     @Test func whatIsRememberedOfEventsIsBounded() throws {
         var talk = try SubscriberConversation.online()
-        for seq in 1...1_000 { #expect(talk.event(seq).count == 1) }
-        #expect(talk.event(1_000 - WatchedAsset.maximumToldEvents + 1) == [])
-        #expect(talk.event(1).count == 1)
+        let last = ToldNames.maximumRanges * 2
+        for seq in 1...last { #expect(talk.event(seq * 2).count == 1) }
+        #expect(talk.event((last - ToldNames.maximumRanges + 1) * 2) == [])
+        #expect(talk.event(2).count == 1)
+        for seq in 1...last { #expect(talk.event(seq, of: "two").count == 1) }
+        #expect(talk.event(1, of: "two") == [], "numbers that follow each other take one place")
+    }
+
+    // MARK: - The recording lane
+
+    @Test func whatTheRecordingLaneAloneBringsIsToldOnce() throws {
+        var talk = try SubscriberConversation {
+            $0.watchesAll = true
+            $0.wantsRecorded = true
+        }
+        #expect(talk.connect(0).last == "subscribe +/publisher/+ +/resolution + +/trip +/event +/history _clients/w1")
+        _ = talk.event(4)
+        #expect(
+            talk.batch(events: [2, 4, 6], trips: [-3, 5]) == [
+                "van recorded trip t1 #5", "van event LOW_BATTERY #2", "van event LOW_BATTERY #6",
+            ], "and no trip that is under way")
+        #expect(talk.batch(events: [2, 4, 6], trips: [-3, 5]) == [])
+        #expect(talk.event(6) == [])
+        // What the broker keeps is the state of now.
+        #expect(talk.trip(5, "ENDED", retained: true) == ["van trip t1 ENDED #5"])
+        #expect(talk.trip(8, "ENDED") == ["van trip t1 ENDED #8"])
+        #expect(talk.batch(trips: [8]) == [])
+    }
+
+    @Test func whatWasRecordedLongAgoIsNotTold() throws {
+        var talk = try SubscriberConversation {
+            $0.watchesAll = true
+            $0.wantsRecorded = true
+        }
+        _ = talk.connect(0)
+        #expect(talk.batch(events: [1], trips: [2], at: 1000 - 7 * 86_400 - 1) == [])
+        #expect(talk.batch(events: [1], trips: [2], at: 1000 - 7 * 86_400 + 1).count == 4)
+        #expect(talk.hear("van/history", #"{"stream":"one","events":[{}]}"#) == ["bad message on tracking/van/history"])
+    }
+
+    @Test func nothingIsMadeOfTheRecordingLaneThatNobodyWants() throws {
+        var talk = try SubscriberConversation.online()
+        #expect(talk.batch(events: [1], trips: [2]) == [])
     }
 
     @Test func aTripShowsWhatIsNotWatchedByName() throws {

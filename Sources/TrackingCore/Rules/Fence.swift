@@ -22,7 +22,7 @@ public struct Fence: Hashable, Sendable {
     /// Makes a fence.
     ///
     /// - Throws: `invalidConfiguration` that says which range was left: a radius of 10 m to 100 km, rings of at least four
-    ///   places whose last is the first, of less than 180 degrees of longitude, at most ``maximumCorners`` of them.
+    ///   places, three of them different, whose last is the first, of less than 180 degrees of longitude, at most ``maximumCorners`` of them.
     public init(name: String, shape: Shape) throws(TrackingError) {
         guard (1...64).contains(name.utf8.count) else {
             throw TrackingError(
@@ -50,6 +50,7 @@ public struct Fence: Hashable, Sendable {
             guard corners <= Self.maximumCorners else {
                 return "it has \(corners) corners, and at most \(Self.maximumCorners) are taken"
             }
+            if rings.contains(where: { Set($0).count < 3 }) { return "each ring has at least three different places" }
             return areas.enumerated().lazy.compactMap { Self.problem(area: $0 + 1, $1) }.first
         }
     }

@@ -60,6 +60,27 @@ public enum HistoryCodec {
         return decoded
     }
 
+    /// Reads the trips and events of a batch, in order of `seq`; its points are passed over.
+    ///
+    /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`. A record that cannot be read is not an error of
+    ///   the batch: see ``BatchDocuments/refusal``.
+    package static func decodeDocuments(_ payload: some Collection<UInt8>) throws(TrackingError) -> BatchDocuments {
+        let message = try JSONObject(payload: payload)
+        let stream = try message.required("stream") { json throws(Refusal) in try json.stream() }
+        var documents = BatchDocuments()
+        for bytes in try message.optional("trips", { json throws(Refusal) in try json.elements() }) ?? [] {
+            guard var trip = documents.read(bytes, MessageCodec.decodeTrip) else { continue }
+            trip.stream = stream
+            documents.trips.append(trip)
+        }
+        for bytes in try message.optional("events", { json throws(Refusal) in try json.elements() }) ?? [] {
+            guard var event = documents.read(bytes, MessageCodec.decodeEvent) else { continue }
+            event.stream = stream
+            documents.events.append(event)
+        }
+        return documents
+    }
+
     /// Writes an acknowledgement; streams in the order of their names.
     public static func encode(_ acknowledgement: Acknowledgement) -> [UInt8] {
         var writer = JSONWriter(capacity: 256)
@@ -83,6 +104,27 @@ public enum HistoryCodec {
         let message = try JSONObject(payload: payload)
         return Acknowledgement(
             streams: try message.required("streams") { json throws(Refusal) in try json.acknowledgedStreams() })
+    }
+}
+
+/// What a batch tells beside points.
+package struct BatchDocuments: Hashable, Sendable {
+    /// Versions of trips.
+    package var trips: [Trip] = []
+    /// What happened.
+    package var events: [TrackingEvent] = []
+    /// Why the last of those could not be read that cannot; `nil` where all can.
+    package var refusal: TrackingError?
+
+    fileprivate mutating func read<Document>(
+        _ bytes: [UInt8], _ decode: ([UInt8]) throws(TrackingError) -> Document
+    ) -> Document? {
+        do throws(TrackingError) {
+            return try decode(bytes)
+        } catch {
+            self.refusal = error
+            return nil
+        }
     }
 }
 

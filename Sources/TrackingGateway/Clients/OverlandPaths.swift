@@ -10,7 +10,9 @@ package struct OverlandPaths: Hashable, Sendable {
         "healthz", "leaflet", "map", "metrics", "owntracks", "points", "readyz", "s", "session", "tiles",
     ]
     /// How those go on that begin with `/api/v1`.
-    private static let takenOfAPI: Set<Substring> = ["live", "openapi.json", "positions", "quarantine", "trackables"]
+    private static let takenOfAPI: Set<Substring> = [
+        "fences", "live", "openapi.json", "positions", "quarantine", "rules", "trackables",
+    ]
 
     /// Makes the standard path.
     package init() {}

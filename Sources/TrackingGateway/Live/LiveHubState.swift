@@ -21,6 +21,8 @@ package struct LiveHubState: Sendable {
     private var lastTime = UnixTime(0)
     private var latest: [TrackableID: [LiveUpdate.Kind: LiveUpdate]] = [:]
     private var places: [TrackableID: Coordinate] = [:]
+    /// Of whom the publisher was there when that was told last.
+    private var published: Set<TrackableID> = []
     private var ring: UpdateRing
     private let maximumTrackables: Int
 
@@ -62,6 +64,9 @@ package struct LiveHubState: Sendable {
     /// The last position of every trackable that one was heard of.
     package var positions: [TrackableID: Location] { self.latest.compactMapValues { $0[.position]?.location } }
 
+    /// The trackables of which a position is known, or whose publisher is there.
+    package var present: Set<TrackableID> { self.published.union(self.positions.keys) }
+
     /// How far it is.
     package func position(at wall: UnixTime) -> LiveEventID {
         LiveEventID(epoch: self.epoch, number: self.number, time: wall)
@@ -76,6 +81,7 @@ package struct LiveHubState: Sendable {
             return self.told(.state, of: id, JSONValue.object(["state": .text(state.rawValue)]).json, at: wall)
         case .presence(let id, let presence):
             var members: [String: JSONValue] = ["presence": .text(presence.status.rawValue)]
+            self.note(presence.status, of: id)
             if let lastSeen = presence.lastSeen { members["lastSeen"] = .number(lastSeen.seconds) }
             return self.told(.presence, of: id, JSONValue.object(members).json, at: wall)
         case .resolution(let id, let resolution):
@@ -83,9 +89,11 @@ package struct LiveHubState: Sendable {
         case .trip(let id, let trip):
             if trip == nil { self.ring.remove { $0.trackable == id && $0.kind == .trip } }
             return self.told(.trip, of: id, trip.map(MessageCodec.encode), at: wall)
+        case .tripRecorded(let id, let trip):
+            return self.told(.trip, of: id, MessageCodec.encode(trip), isLate: true, at: wall)
         case .event(let id, let event):
-            let late = event.isLate(at: wall) ? LiveFrame.late : ""
-            return self.told(.event, of: id, MessageCodec.encode(event), extra: late, at: wall)
+            let isLate = event.isLate(at: wall)
+            return self.told(.event, of: id, MessageCodec.encode(event), isLate: isLate, at: wall)
         case .connection(let lost):
             self.isConnected = lost == nil
             // What happened meanwhile was told nobody, and what was erased meanwhile is to be told nobody: the history knows.
@@ -137,6 +145,15 @@ package struct LiveHubState: Sendable {
         return box.contains(place)
     }
 
+    /// While this side is not connected, what was known stands.
+    private mutating func note(_ status: PublisherPresence.Status, of id: TrackableID) {
+        switch status {
+        case .present: self.published.insert(id)
+        case .absent: self.published.remove(id)
+        case .unknown: break
+        }
+    }
+
     private mutating func moved(
         _ id: TrackableID, _ received: ReceivedUpdate, at wall: UnixTime
     ) -> LiveUpdate? {
@@ -165,13 +182,14 @@ package struct LiveHubState: Sendable {
     }
 
     private mutating func told(
-        _ kind: LiveUpdate.Kind, of id: TrackableID, _ payload: [UInt8]?, extra: String = "", at wall: UnixTime
+        _ kind: LiveUpdate.Kind, of id: TrackableID, _ payload: [UInt8]?, isLate: Bool = false, at wall: UnixTime
     ) -> LiveUpdate {
         let event = self.next(at: wall)
+        let frame = LiveFrame.event(kind, of: id, payload, extra: isLate ? LiveFrame.late : "", as: event)
         return self.keep(
             LiveUpdate(
                 id: event, trackable: id, kind: kind, place: self.places[id], placeBefore: self.places[id],
-                location: nil, isLate: false, frame: LiveFrame.event(kind, of: id, payload, extra: extra, as: event)))
+                location: nil, isLate: isLate, frame: frame))
     }
 
     /// The time never goes back, whatever the clock does.
@@ -197,6 +215,7 @@ package struct LiveHubState: Sendable {
         for (id, _) in told.sorted(by: { $0.value < $1.value }).prefix(surplus) {
             self.latest[id] = nil
             self.places[id] = nil
+            self.published.remove(id)
         }
     }
 }

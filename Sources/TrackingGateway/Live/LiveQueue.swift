@@ -47,8 +47,8 @@ package struct LiveQueue: Sendable {
     private mutating func thin() {
         var seen: Set<Key> = []
         var kept: [LiveUpdate] = []
-        for update in self.waiting.reversed() where !update.isLate {
-            guard update.kind.isReplaced else {
+        for update in self.waiting.reversed() where update.kind != .position || !update.isLate {
+            guard update.kind.isReplaced, !update.isLate else {
                 kept.append(update)
                 continue
             }

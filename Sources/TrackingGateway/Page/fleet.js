@@ -126,7 +126,7 @@ export class Fleet {
       case "state": trackable.state = data.state; break;
       case "presence": trackable.presence = data; break;
       case "resolution": trackable.resolved(data); break;
-      case "trip": trackable.trip = data.tripId ? data : undefined; break;
+      case "trip": if (!data.late) trackable.trip = data.tripId ? data : undefined; break;
       case "event": if (!data.late || !(trackable.lastEvent?.time > data.time)) trackable.lastEvent = data; break;
       default: break;
     }

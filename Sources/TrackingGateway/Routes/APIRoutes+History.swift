@@ -14,7 +14,8 @@ extension APIRoutes {
     /// The points of a trackable, written as they are read: a page in memory, and the next when the last was taken.
     func points(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let id = try context.readableTrackable()
-        try context.requireCaller().checkReadsHistory()
+        let caller = try context.requireCaller()
+        try caller.checkReadsHistory()
         let query = self.query(request)
         let format = try HistoryFormat.wanted(query, request)
         let maximum = try query.whole("max-points", in: 2...Self.maximumPoints)
@@ -26,8 +27,9 @@ extension APIRoutes {
             throw Problem(.notFound, "Nothing is recorded of this trackable.")
         }
         let pieces = HistoryPieces(
-            PointPages(history: history, query: wanted, first: first), format: format, maximumPoints: maximum,
-            coverage: try await history.coverage(of: id))
+            PointPages(history: history, query: wanted, first: first) { () throws(Problem) in
+                try await self.checkStillHolds(caller)
+            }, format: format, maximumPoints: maximum, coverage: try await history.coverage(of: id))
         return Response(
             status: .ok,
             headers: [
@@ -52,10 +54,18 @@ struct PointPages: Sendable {
     private var upcoming: PointPage?
     private var next: PointName?
     private var leftOut: LeftOutPoints
+    /// Whoever reads may do so still.
+    private let check: @Sendable () async throws(Problem) -> Void
 
-    /// - Parameter first: The first page, which was read already.
-    init(history: any HistoryStore, query: PointQuery, first: PointPage) {
+    /// - Parameters:
+    ///   - first: The first page, which was read already.
+    ///   - check: Throws where whoever reads may not do so any more.
+    init(
+        history: any HistoryStore, query: PointQuery, first: PointPage,
+        check: @escaping @Sendable () async throws(Problem) -> Void
+    ) {
         self.history = history
+        self.check = check
         self.query = query
         self.upcoming = first
         self.leftOut = LeftOutPoints(query, in: history)
@@ -73,7 +83,10 @@ struct PointPages: Sendable {
     }
 
     /// The points of the next page; `nil` after the last.
-    mutating func read() async throws(TrackingError) -> [StoredPoint]? {
+    ///
+    /// - Throws: A problem where whoever reads may not do so any more; what the history throws.
+    mutating func read() async throws -> [StoredPoint]? {
+        try await self.check()
         if self.upcoming == nil, let next = self.next {
             self.upcoming = try await self.history.points(self.query, after: next, limit: Self.size)
         }

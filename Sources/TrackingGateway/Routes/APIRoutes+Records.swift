@@ -10,7 +10,8 @@ extension APIRoutes {
     /// The trips that were recorded, and the trips and stops found in the points between: as `godwit trips` lists them.
     func trips(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let id = try context.readableTrackable()
-        try context.requireCaller().checkReadsHistory()
+        let caller = try context.requireCaller()
+        try caller.checkReadsHistory()
         let times = try self.query(request).times()
         let history = try self.requireHistory()
         let recorded = try await history.allTrips(of: id, during: times)
@@ -25,7 +26,9 @@ extension APIRoutes {
             body: ResponseBody { writer in
                 var listing = listing
                 var list = JSONListBuffer(#"{"trips":["#)
-                var pages = PointPages(history: history, query: query, first: first)
+                var pages = PointPages(history: history, query: query, first: first) { () throws(Problem) in
+                    try await self.checkStillHolds(caller)
+                }
                 while let page = try await pages.read() {
                     for point in page where !point.hasClockFault {
                         for entry in listing.append(point.location) { list.append(TripRow(entry).value.json) }

@@ -11,6 +11,7 @@ package struct APIRoutes: Sendable {
     let history: (any HistoryStore)?
     let live: LiveState
     let names: RuleStore
+    let access: AccessStore
     let clock = DeviceClock()
 
     /// Makes the routes.
@@ -19,10 +20,12 @@ package struct APIRoutes: Sendable {
     ///   - history: `nil` where there is none.
     ///   - live: What is known now.
     ///   - names: What trackables are called.
-    package init(history: (any HistoryStore)?, live: LiveState, names: RuleStore) {
+    ///   - access: Who may, still.
+    package init(history: (any HistoryStore)?, live: LiveState, names: RuleStore, access: AccessStore) {
         self.history = history
         self.live = live
         self.names = names
+        self.access = access
     }
 
     /// Adds them.
@@ -33,6 +36,8 @@ package struct APIRoutes: Sendable {
         api.get("trackables/:id") { _, context in try await self.trackable(context) }
         api.get("trackables/:id/position") { request, context in try await self.position(request, context) }
         api.get("positions") { request, context in try await self.positions(request, context) }
+        api.get("fences") { request, context in try await self.fences(request, context) }
+        api.get("rules") { request, context in try await self.rules(request, context) }
         api.get("trackables/:id/history") { request, context in try await self.points(request, context) }
         api.get("trackables/:id/trips") { request, context in try await self.trips(request, context) }
         api.get("trackables/:id/events") { request, context in try await self.events(request, context) }
@@ -53,6 +58,14 @@ package struct APIRoutes: Sendable {
     func requireHistory() throws(Problem) -> any HistoryStore {
         guard let history = self.history else { throw Problem(.notFound, "This gateway has no history.") }
         return history
+    }
+
+    /// What lets a caller read holds while the answer is written. Where the database cannot be read, it goes on.
+    ///
+    /// - Throws: A problem where it does not any more: revoked, or expired.
+    func checkStillHolds(_ caller: Caller) async throws(Problem) {
+        guard (try? await self.access.stillHolds(caller, now: self.clock.moment.wall)) == false else { return }
+        throw .unauthorized
     }
 
     // MARK: - Trackables
@@ -80,7 +93,7 @@ package struct APIRoutes: Sendable {
         func isNext(_ id: TrackableID) -> Bool {
             caller.reads.contains(id) && after.map { $0 < id } ?? true
         }
-        let heard = self.live.positions().keys.filter(isNext)
+        let heard = self.live.present().filter(isNext)
         var found = heard.map { TrackableSummary(id: $0) }
         if caller.span == nil { found += try await self.stored(for: caller, after: after, limit: limit) }
         // What is stored comes last, and says more.

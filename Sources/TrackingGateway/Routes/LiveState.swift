@@ -20,16 +20,20 @@ package struct LiveState: Sendable {
     package var known: @Sendable (TrackableID) -> Known?
     /// The last position of every trackable that one was heard of.
     package var positions: @Sendable () -> [TrackableID: Location]
+    /// The trackables of which a position was heard, or whose publisher is there.
+    package var present: @Sendable () -> Set<TrackableID>
     /// Whether the broker is connected.
     package var isConnected: @Sendable () -> Bool
 
-    /// Makes it.
+    /// Makes it; without `present` nobody is known to be there but those of which a position is known.
     package init(
         known: @escaping @Sendable (TrackableID) -> Known?,
-        positions: @escaping @Sendable () -> [TrackableID: Location], isConnected: @escaping @Sendable () -> Bool
+        positions: @escaping @Sendable () -> [TrackableID: Location],
+        present: (@Sendable () -> Set<TrackableID>)? = nil, isConnected: @escaping @Sendable () -> Bool
     ) {
         self.known = known
         self.positions = positions
+        self.present = present ?? { Set(positions().keys) }
         self.isConnected = isConnected
     }
 

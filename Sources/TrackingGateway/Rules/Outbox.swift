@@ -34,6 +34,8 @@ package struct Outbox: Sendable {
         package var isOwn = false
         package var time: UnixTime
         package var payload: String
+        /// The record that it tells, where that is to be told once; `nil` where it is told however often it comes.
+        package var record: RecordName?
     }
 
     /// The most messages that are kept for readers that do not come to read, and for how long.
@@ -169,9 +171,9 @@ package struct Outbox: Sendable {
             sql: "DELETE FROM outbox WHERE trackable = ? AND time < ?", arguments: [id.rawValue, time.seconds])
     }
 
-    /// Adds messages, within a transaction.
+    /// Adds messages, within a transaction; none of a record that was added within the last ``maximumAge``.
     package static func add(_ drafts: [Draft], to db: Database) throws {
-        for draft in drafts {
+        for draft in drafts where try Self.isNews(draft, db) {
             try db.execute(
                 sql: """
                     INSERT INTO outbox(trackable, kind, isOwn, time, payload, base)
@@ -181,6 +183,18 @@ package struct Outbox: Sendable {
                     draft.trackable.rawValue, draft.kind.rawValue, draft.isOwn, draft.time.seconds, draft.payload,
                 ])
         }
+    }
+
+    /// Whether nothing tells a draft's record yet; it counts as told then.
+    private static func isNews(_ draft: Draft, _ db: Database) throws -> Bool {
+        guard let record = draft.record else { return true }
+        try db.execute(
+            sql: "INSERT OR IGNORE INTO outboxRecord(trackable, kind, stream, seq, time) VALUES(?, ?, ?, ?, ?)",
+            arguments: [
+                draft.trackable.rawValue, draft.kind.rawValue, record.stream.rawValue, Int64(clamping: record.seq),
+                draft.time.seconds,
+            ])
+        return db.changesCount > 0
     }
 
     /// Removes everything of a trackable, told or not, within a transaction.

@@ -51,9 +51,13 @@ package struct RuleDefinition: Hashable, Sendable {
             case .speed(let limit): .speed(above: limit)
             case .lowBattery(let limit): .lowBattery(below: limit)
             }
-        let isForAll = self.trackables.isEmpty && self.groups.isEmpty
-        let members = self.groups.reduce(into: Set(self.trackables)) { $0.formUnion(groups[$1] ?? []) }
-        return try Rule(name: self.name, condition, of: isForAll ? nil : members)
+        return try Rule(name: self.name, condition, of: self.members(in: groups))
+    }
+
+    /// The trackables that it is for; `nil` for all.
+    func members(in groups: [String: Set<TrackableID>]) -> Set<TrackableID>? {
+        guard !self.trackables.isEmpty || !self.groups.isEmpty else { return nil }
+        return self.groups.reduce(into: Set(self.trackables)) { $0.formUnion(groups[$1] ?? []) }
     }
 
     /// The name of the fence that it needs.

@@ -47,7 +47,9 @@ extension RuleKeeper {
             self.told.told(kind, names, of: id, now: now)
             self.missed?.told(names, of: id)
             self.drafts.append(
-                Outbox.Draft(trackable: id, kind: kind, time: now, payload: String(decoding: payload, as: UTF8.self)))
+                Outbox.Draft(
+                    trackable: id, kind: kind, time: now, payload: String(decoding: payload, as: UTF8.self),
+                    record: kind == .position ? nil : names.first))
         }
 
         /// Nobody listens from now on.

@@ -168,6 +168,9 @@ package final class RuleKeeper: Service {
                 guard self.configuration.kinds.contains(.trip), desk.trips.isNews(trip, of: id) else { return }
                 let name = RecordName(stream: trip.stream, seq: trip.seq)
                 self.take(.trip, [name], id, &desk, now) { MessageCodec.encode(trip) }
+            case .tripRecorded(let id, let trip):
+                let name = RecordName(stream: trip.stream, seq: trip.seq)
+                self.take(.trip, [name], id, &desk, now) { MessageCodec.encode(trip) }
             case .event(let id, let event) where !desk.numbers.isOwn(event.stream, of: id):
                 let name = RecordName(stream: event.stream, seq: event.seq)
                 self.take(.event, [name], id, &desk, now) { MessageCodec.encode(event) }

@@ -102,7 +102,11 @@ struct RuleRows: Sendable {
     static func forgetTold(before time: UnixTime?, in db: Database) throws {
         if let time {
             try db.execute(sql: "DELETE FROM outboxTold WHERE time < ?", arguments: [time.seconds])
+            try db.execute(
+                sql: "DELETE FROM outboxRecord WHERE time < ? OR place <= (SELECT max(place) FROM outboxRecord) - ?",
+                arguments: [time.seconds, Outbox.maximumCount])
         } else {
+            try db.execute(sql: "DELETE FROM outboxRecord")
             try db.execute(sql: "DELETE FROM outboxTold")
             try db.execute(sql: "DELETE FROM outboxToldUntil")
         }

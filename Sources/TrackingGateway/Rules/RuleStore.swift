@@ -54,6 +54,11 @@ package struct RuleStore: Sendable {
         return label
     }
 
+    /// The trackables of each group.
+    package func groups() async throws(TrackingError) -> [String: Set<TrackableID>] {
+        try await self.database.read { db in try Self.groups(db) }
+    }
+
     // MARK: - Fences
 
     /// The fences, by name.
@@ -98,6 +103,11 @@ package struct RuleStore: Sendable {
     /// - Throws: `invalidConfiguration` when its fence is not there, a number is out of range, or there are ``maximumCount``
     ///   already; `storeFailed`.
     package func add(_ definition: RuleDefinition) async throws(TrackingError) {
+        for group in definition.groups { try TrackableLabel.check(group, of: "group") }
+        guard !definition.groups.contains("") else {
+            throw TrackingError(
+                .invalidConfiguration, "rule '\(definition.name)': a group has a name; leave it out for all trackables")
+        }
         let fences = try await self.fences()
         _ = try definition.rule(
             fences: Dictionary(fences.map { ($0.name, $0) }, uniquingKeysWith: { $1 }), groups: [:])
@@ -122,10 +132,7 @@ package struct RuleStore: Sendable {
     package func rules() async throws(TrackingError) -> [Rule] {
         try await self.database.read { db in
             let fences = Dictionary(try Self.fences(db).map { ($0.name, $0) }, uniquingKeysWith: { $1 })
-            var groups: [String: Set<TrackableID>] = [:]
-            for row in try Row.fetchAll(db, sql: "SELECT name, trackable FROM trackableGroup") {
-                groups[row[0], default: []].insert(try TrackableID(row[1]))
-            }
+            let groups = try Self.groups(db)
             return try Self.definitions(db).compactMap { try? $0.rule(fences: fences, groups: groups) }
         }
     }
@@ -145,6 +152,14 @@ package struct RuleStore: Sendable {
         }
     }
 
+    private static func groups(_ db: Database) throws -> [String: Set<TrackableID>] {
+        var groups: [String: Set<TrackableID>] = [:]
+        for row in try Row.fetchAll(db, sql: "SELECT name, trackable FROM trackableGroup") {
+            groups[row[0], default: []].insert(try TrackableID(row[1]))
+        }
+        return groups
+    }
+
     private static func definitions(_ db: Database) throws -> [RuleDefinition] {
         try Row.fetchAll(db, sql: "SELECT name, definition FROM rule ORDER BY name").map { row in
             let definition: String = row[1]
@@ -157,6 +172,9 @@ package struct RuleStore: Sendable {
         _ table: String, _ column: String, _ name: String, _ json: JSONValue,
         anew: @escaping @Sendable (Database) throws -> [String]
     ) async throws(TrackingError) {
+        guard !name.hasControls else {
+            throw TrackingError(.invalidConfiguration, "the name of a \(table) has no control characters")
+        }
         let text = json.json
         guard text.count <= WireLimits.maximumPayloadBytes else {
             throw TrackingError(

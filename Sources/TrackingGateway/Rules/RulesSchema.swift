@@ -51,6 +51,16 @@ enum RulesSchema {
                 """,
                 "CREATE TABLE outboxToldUntil(time REAL NOT NULL) STRICT",
             ]),
+        GatewayDatabase.Migration(
+            "rules-4",
+            [
+                """
+                CREATE TABLE outboxRecord(
+                    place INTEGER PRIMARY KEY, trackable TEXT NOT NULL, kind TEXT NOT NULL, stream TEXT NOT NULL,
+                    seq INTEGER NOT NULL, time REAL NOT NULL, UNIQUE(trackable, kind, stream, seq)) STRICT
+                """,
+                "CREATE INDEX outboxRecordTime ON outboxRecord(time)",
+            ]),
     ]
 
     /// Whoever changes a rule, or what it needs, counts on: a program that runs sees that there is something new.

@@ -30,11 +30,7 @@ package struct TrackableLabel: Hashable, Sendable {
             throw TrackingError(.invalidConfiguration, "'\(assignment.prefix(80))' is not name=…, icon=… or group=…")
         }
         let value = String(parts[1])
-        guard value.utf8.count <= 128, value.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
-        else {
-            throw TrackingError(
-                .invalidConfiguration, "a \(parts[0].prefix(20)) has at most 128 bytes, and no control characters")
-        }
+        try Self.check(value, of: parts[0])
         switch parts[0] {
         case "name": self.name = value.isEmpty ? nil : value
         case "icon": try self.setIcon(value)
@@ -42,6 +38,16 @@ package struct TrackableLabel: Hashable, Sendable {
         default:
             throw TrackingError(
                 .invalidConfiguration, "'\(parts[0].prefix(40))' cannot be set: name, icon or group can")
+        }
+    }
+
+    /// Checks a name, an icon or a group.
+    ///
+    /// - Throws: `invalidConfiguration`.
+    static func check(_ value: String, of member: some StringProtocol) throws(TrackingError) {
+        guard value.utf8.count <= 128, !value.hasControls else {
+            throw TrackingError(
+                .invalidConfiguration, "a \(member.prefix(20)) has at most 128 bytes, and no control characters")
         }
     }
 
@@ -72,4 +78,9 @@ package struct TrackableLabel: Hashable, Sendable {
         members["icon"] = self.icon.map { .text($0) }
         return .object(members)
     }
+}
+
+extension String {
+    /// Whether it has control characters.
+    var hasControls: Bool { self.unicodeScalars.contains { $0.properties.generalCategory == .control } }
 }

@@ -54,7 +54,16 @@ extension FenceCommand {
             if let center = self.circle, let radius = self.radius {
                 return try Fence(name: self.name, shape: .circle(center: center, radius: Meters(radius)))
             }
-            return try Fence(name: self.name, json: try JSONValue(json: try Self.bytes(of: self.geojson ?? "-")))
+            return try Fence(name: self.name, json: try Self.json(of: self.geojson ?? "-"))
+        }
+
+        private static func json(of path: String) throws(TrackingError) -> JSONValue {
+            let bytes = try self.bytes(of: path)
+            do throws(TrackingError) {
+                return try JSONValue(json: bytes)
+            } catch {
+                throw TrackingError(.inputUnreadable, "'\(path)' is no GeoJSON: \(error.message)")
+            }
         }
 
         private static func bytes(of path: String) throws(TrackingError) -> [UInt8] {

@@ -75,6 +75,7 @@ import TrackingCore
         (.polygons([[ring([(0, 0), (0, 1), (0, 0)])]]), "four places"),
         (.polygons([[ring([(0, 0), (0, 1), (1, 1), (1, 0)])]]), "its last is its first"),
         (.polygons([[Array(repeating: place(0, 0), count: 10_001)]]), "corners"),
+        (.polygons([[ring([(0, 0), (0, 0), (0, 0), (0, 0)])]]), "three different places"),
     ])
     func refusesWhatIsNoArea(_ shape: Fence.Shape, _ reason: String) {
         let error = #expect(throws: TrackingError.self) { try Fence(name: "x", shape: shape) }

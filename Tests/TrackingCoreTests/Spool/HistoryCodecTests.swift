@@ -37,6 +37,21 @@ struct HistoryCodecTests {
         #expect(decoded.refused.isEmpty)
     }
 
+    @Test func tripsAndEventsOfABatchAreReadByThemselves() throws {
+        let batch = HistoryBatch(
+            id: "b", stream: StreamID("other")!, oldest: 3,
+            records: [self.point(3), self.event(5), self.trip(9), self.point(10)])
+        let documents = try HistoryCodec.decodeDocuments(HistoryCodec.encode(batch))
+        #expect(documents.trips.map(\.seq) == [9] && documents.events.map(\.seq) == [5])
+        #expect(documents.trips.first?.stream == batch.stream && documents.events.first?.stream == batch.stream)
+        #expect(documents.refusal == nil)
+        let event = String(decoding: self.event(5).payload, as: UTF8.self)
+        let damaged = #"{"batch":"b","stream":"s","oldest":1,"points":[7],"events":[{},\#(event)]}"#
+        let read = try HistoryCodec.decodeDocuments(Array(damaged.utf8))
+        #expect(read.events.map(\.seq) == [5] && read.refusal?.code == .invalidPayload)
+        #expect(throws: TrackingError.self) { try HistoryCodec.decodeDocuments(Array("[]".utf8)) }
+    }
+
     @Test func aBatchWithoutRecordsIsAllowed() throws {
         let batch = HistoryBatch(id: "b", stream: StreamID("s")!, oldest: 11)
         #expect(try HistoryCodec.decode(HistoryCodec.encode(batch)).batch == batch)
