@@ -13,6 +13,26 @@ enum SQLiteHistorySchema {
     ///
     /// - Throws: `storeUnusable` when it is no history, or one of a newer version.
     static func prepare(_ db: Database, path: String) throws {
+        var version = 0
+        try db.inTransaction(.deferred) {
+            version = try Self.version(db, path: path)
+            return .commit
+        }
+        guard version < Self.migrations.count else { return }
+        guard !db.configuration.readonly else {
+            throw TrackingError(
+                .storeUnusable,
+                "the history \(path) has version \(version) and cannot be written: read a copy of it, which is brought up to date"
+            )
+        }
+        try db.inTransaction(.immediate) {
+            // Another program may have done it meanwhile.
+            try Self.migrate(db, from: try Self.version(db, path: path))
+            return .commit
+        }
+    }
+
+    private static func version(_ db: Database, path: String) throws -> Int {
         let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         let application = try Int64.fetchOne(db, sql: "PRAGMA application_id") ?? 0
         let isEmpty = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") == 0
@@ -25,20 +45,15 @@ enum SQLiteHistorySchema {
                 "the history \(path) has version \(version); this program knows versions up to "
                     + "\(Self.migrations.count): use a newer program")
         }
+        return version
+    }
+
+    private static func migrate(_ db: Database, from version: Int) throws {
         guard version < Self.migrations.count else { return }
-        guard !db.configuration.readonly else {
-            throw TrackingError(
-                .storeUnusable,
-                "the history \(path) has version \(version) and cannot be written: read a copy of it, which is brought up to date"
-            )
-        }
-        try db.inTransaction(.immediate) {
-            try db.execute(sql: "PRAGMA application_id = \(Self.applicationID)")
-            for (index, statements) in Self.migrations.enumerated() where index >= version {
-                for statement in statements { try db.execute(sql: statement) }
-                try db.execute(sql: "PRAGMA user_version = \(index + 1)")
-            }
-            return .commit
+        try db.execute(sql: "PRAGMA application_id = \(Self.applicationID)")
+        for (index, statements) in Self.migrations.enumerated() where index >= version {
+            for statement in statements { try db.execute(sql: statement) }
+            try db.execute(sql: "PRAGMA user_version = \(index + 1)")
         }
     }
 
