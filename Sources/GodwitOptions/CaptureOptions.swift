@@ -81,7 +81,7 @@ public struct CaptureOptions: ParsableArguments {
     /// The privacy zones.
     @Option(
         help: ArgumentHelp(
-            "Hide positions within RADIUS metres: replace shows the centre, omit nothing. Repeatable.",
+            "Hide positions within RADIUS metres, 10 to 100000: replace shows the centre, omit nothing. Repeatable.",
             valueName: "name,lat,lon,radius[,replace|omit]"))
     public var zone: [PrivacyZone] = []
 

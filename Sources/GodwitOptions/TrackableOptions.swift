@@ -179,8 +179,8 @@ public struct TrackableSettings: Hashable, Sendable {
     /// - Throws: `ValidationError` for a value out of range.
     public func silence() throws -> Duration? {
         guard let seconds = self.maximumSilence else { return nil }
-        guard seconds >= 0, seconds < 1e9 else {
-            throw ValidationError("--maximum-silence must be 0 seconds or more, not \(seconds)")
+        guard (0...1e9).contains(seconds) else {
+            throw ValidationError("--maximum-silence must be 0 to 1000000000 seconds, not \(seconds)")
         }
         return .seconds(seconds)
     }

@@ -18,8 +18,12 @@ enum SetupLink {
         guard link.utf8.count <= Self.maximumBytes, link.hasPrefix(start) else {
             throw TrackingError(.invalidConfiguration, "\(form), at most \(Self.maximumBytes) bytes")
         }
+        // Whatever it was meant to be part of, a value would end there.
+        guard !link.contains("#") else {
+            throw TrackingError(.invalidConfiguration, "a '#' in the link is written %23")
+        }
         var values: [String: String] = [:]
-        for pair in link.dropFirst(start.count).prefix(while: { $0 != "#" }).split(separator: "&") {
+        for pair in link.dropFirst(start.count).split(separator: "&") {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(parts[0])
             guard isKnown(name) else {

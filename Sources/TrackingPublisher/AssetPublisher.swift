@@ -96,9 +96,9 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     /// Carries it with another destination, other constraints or another filter.
     public func change(_ trackable: Trackable) { self.mailbox.post(.change(trackable)) }
 
-    /// Takes leave of a trackable: its presence and resolution are withdrawn, its last position stays. No state is told of it any
-    /// more, this one included. What of it was not sent stays in the log, and goes once it is carried again; a log in memory ends
-    /// with the program, so ``flush(_:)`` first.
+    /// Takes leave of a trackable: its presence and resolution are withdrawn, its trip ends, its last position stays. No state is
+    /// told of it any more, this one included. What of it was not sent stays in the log, and goes once it is carried again; a log in
+    /// memory ends with the program, so ``flush(_:)`` first.
     public func remove(_ id: TrackableID) {
         self.shared.withLock { if $0.active == id { $0.active = nil } }
         self.mailbox.post(.remove(id))

@@ -64,3 +64,23 @@ extension LogWorker {
         func finish() { self.signal.finish() }
     }
 }
+
+extension LogWorker {
+    /// What is asked in between two records would write them apart: it is looked up before them, but behind what its own trackable
+    /// is about to know, as where the log was opened anew meanwhile.
+    static func findingFirst(_ jobs: [Job]) -> [Job] {
+        var (first, others): ([Job], [Job]) = ([], [])
+        var brought = Set<TrackableID>()
+        for job in jobs {
+            switch job {
+            case .action(let id, .find) where !brought.contains(id):
+                first.append(job)
+                continue
+            case .action(let id, .append(_, _, .some)): brought.insert(id)
+            default: break
+            }
+            others.append(job)
+        }
+        return first + others
+    }
+}

@@ -140,11 +140,11 @@ struct LogWorker: Sendable {
             await self.append(&course, post)
         }
         var isReading = false
-        // First: a question between two records would write them apart.
-        for case .action(let id, .find(let marks)) in jobs { await self.find(marks, of: id, &course, post) }
-        for job in jobs {
+        for job in Self.findingFirst(jobs) {
             switch job {
-            case .action(_, .find): break
+            case .action(let id, .find(let marks)):
+                await self.append(&course, post)
+                await self.find(marks, of: id, &course, post)
             case .action(let id, .append(let stream, let record, let mark)):
                 course.entries.append(SpoolEntry(record, of: id, in: stream, mark: mark))
             case .action(_, .keep(let name, let value)): course.state[name] = .some(value)

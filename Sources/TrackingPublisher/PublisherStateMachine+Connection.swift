@@ -28,7 +28,7 @@ extension PublisherStateMachine {
         let ids = self.assets.values.filter { $0.failure == nil }.map(\.trackable.id)
         let all = ids.flatMap { self.filters($0) }
         let watched = self.watched.map { TopicFilter.topic(.liveness($0)) }
-        let left = self.unclear.keys.compactMap { self.leftBehind($0) }
+        let left = self.leftBehind
         self.expectRequests(at: moment)
         return [
             .connectionChanged(nil), self.subscribe(all + watched + left.map { .publishers($0) } + own, .all(ids)),
@@ -44,6 +44,7 @@ extension PublisherStateMachine {
         self.presence.disconnected()
         self.timers.remove(.requests)
         self.outstanding = [:]
+        for id in self.departures.keys { self.departures[id]?.isSaid = false }
         self.forgetLesserRefusals()
         self.isClosed = disconnection.retry == nil
         if let failure = disconnection.failure {
@@ -82,7 +83,7 @@ extension PublisherStateMachine {
             return self.session.isAnnounced ? self.enter(id, at: moment) : []
         case .commands(let ids):
             return zip(ids, refusals).flatMap { self.commandsAnswered(of: $0, $1, at: moment) }
-        case .update, .raw, .history, .presence, .resolution, .clearing, .other:
+        case .update, .raw, .history, .presence, .resolution, .departure, .clearing, .other:
             return []
         }
     }
@@ -101,10 +102,10 @@ extension PublisherStateMachine {
         return actions + self.clearAgain()
     }
 
-    /// What was let go without a connection, and may be another publisher's by now: then what stands there is not to be cleared.
-    private func leftBehind(_ topic: Topic) -> TrackableID? {
-        guard case .resolution(let id) = topic, self.assets[id] == nil else { return nil }
-        return id
+    /// What was let go without a connection, and may be another publisher's by now: then what stands there is not to be touched.
+    private var leftBehind: [TrackableID] {
+        let cleared = self.unclear.keys.compactMap { if case .resolution(let id) = $0 { id } else { nil } }
+        return Set(cleared).union(self.departures.keys).filter { self.assets[$0] == nil }
     }
 
     private mutating func takenOver() -> [Action] {
@@ -148,6 +149,8 @@ extension PublisherStateMachine {
             self.assets[id]?.resolutionsUnderWay = max(0, underWay - 1)
             self.answered(.resolution, of: id, isRefused: refusal != nil, at: moment)
             return self.resolutionMayHaveChanged(id)
+        case .departure(let id):
+            return self.departureTaken(of: id)
         case .clearing(let topic):
             if self.unclear[topic] == token { self.unclear[topic] = nil }
             return []

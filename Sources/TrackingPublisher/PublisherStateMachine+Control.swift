@@ -209,7 +209,7 @@ extension PublisherStateMachine.Purpose {
     var published: TrackableID? {
         switch self {
         case .update(let id), .raw(let id), .history(let id), .presence(let id), .resolution(let id): id
-        case .all, .settle, .adding, .entering, .commands, .clearing, .other: nil
+        case .all, .settle, .adding, .entering, .commands, .departure, .clearing, .other: nil
         }
     }
 }

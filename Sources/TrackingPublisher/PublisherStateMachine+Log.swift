@@ -98,7 +98,9 @@ extension PublisherStateMachine {
         switch event {
         case .appended(let stream, let seqs):
             self.logs[id, default: .init()].appended(seqs, to: stream)
+            self.departureWritten(seqs, of: id)
         case .appendFailed(let stream, let seqs, _):
+            self.departureWritten(seqs, of: id)
             self.logs[id]?.change(stream) { $0.last = max($0.last, seqs.last ?? 0) }
         case .putBack(let stream, let seqs, let request):
             self.logs[id, default: .init()].appended(seqs, to: stream)
@@ -111,6 +113,7 @@ extension PublisherStateMachine {
             self.logs[id]?.change(stream) { $0.stored.remove(seq...seq) }
         case .reopened(let held):
             self.logs[id] = held
+            self.departures[id]?.isWritten = true
         case .loaded, .readFailed, .found, .findFailed, .setAsideFailed:
             break
         }
@@ -246,10 +249,13 @@ extension PublisherStateMachine {
     mutating func sendRecords(all: Bool, at moment: Moment) -> [Action] {
         self.isReleaseDue = true
         self.unsentEvents.ask()
-        return Array(self.assets.keys).flatMap { id in
-            self.showTrip(of: id)
-                + self.askSpool(of: id, at: moment) { all ? $0.flush(now: moment.now) : $0.sendNow(now: moment.now) }
-        }
+        return self.sayDepartures(isAskedFor: true)
+            + Array(self.assets.keys).flatMap { id in
+                self.showTrip(of: id)
+                    + self.askSpool(of: id, at: moment) {
+                        all ? $0.flush(now: moment.now) : $0.sendNow(now: moment.now)
+                    }
+            }
     }
 }
 

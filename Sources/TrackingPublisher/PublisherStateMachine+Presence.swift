@@ -21,9 +21,10 @@ extension PublisherStateMachine {
         at moment: Moment
     ) -> [Action] {
         // Another publisher says what stands there.
-        if kind == .publisher, presence != nil, client != self.session.client { self.unclear[.resolution(id)] = nil }
+        let isTaken = kind == .publisher && presence != nil && client != self.session.client
+        if isTaken { self.unclear[.resolution(id)] = nil }
         // What is still on its way about a trackable that was removed concerns nobody.
-        guard self.assets[id] != nil else { return [] }
+        guard self.assets[id] != nil else { return isTaken ? self.departureTaken(of: id) : [] }
         guard client == self.session.client else {
             return self.apply(
                 self.presence.heard(

@@ -66,6 +66,7 @@ extension PublisherStateMachine {
             actions += self.keepHeld(of: id, at: moment)
         }
         for id in concerned { actions += self.tellKeptEvents(of: id) }
+        actions += self.sayDepartures(isAskedFor: self.sendsByItself)
         actions += self.leaveIfDone(at: moment)
         for id in self.assets.takeTouched() {
             let asset = self.assets[id]

@@ -9,8 +9,9 @@ extension PublisherStateMachine {
             floor: trackable.floor ?? self.configuration.floor, default: self.configuration.defaultResolution)
         _ = funnel.changed(.batteryRead(percent: self.battery))
         self.assets[trackable.id] = self.asset(trackable, funnel, at: moment)
+        let departed = self.departureEnded(of: trackable.id)
         self.assets[trackable.id]?.stateReason = self.connectionRefusal?.code
-        var actions: [Action] = [.stateChanged(trackable.id, .offline, self.connectionRefusal)]
+        var actions = departed + [.stateChanged(trackable.id, .offline, self.connectionRefusal)]
         actions += self.tellLifecycle(.started, of: [trackable.id], at: moment)
         actions += self.tellLowBattery(of: trackable.id, at: moment)
         actions += self.resolutionMayHaveChanged(trackable.id)
@@ -57,8 +58,10 @@ extension PublisherStateMachine {
                 [.constraintsChanged(trackable.constraints), .floorChanged(floor)] + near.map { .nearChanged($0) })
     }
 
-    /// Takes leave of one trackable: its presence and its resolution are cleared, its last position stays.
+    /// Takes leave of one trackable: its presence and its resolution are cleared, its trip ends, its last
+    /// position stays.
     mutating func remove(_ id: TrackableID, at moment: Moment) -> [Action] {
+        let trip = self.endTrip(of: id, at: moment)
         guard let asset = self.assets.removeValue(forKey: id) else { return [] }
         self.forgetAnswers { $0.published == id }
         let ended = self.endIntake(of: id)
@@ -82,7 +85,7 @@ extension PublisherStateMachine {
         }
         actions += clearing
         actions.append(.removed(id))
-        return actions + ended + self.sensorMayHaveChanged()
+        return trip + actions + ended + self.sensorMayHaveChanged()
     }
 
     /// The presence, and the resolution where no other publisher may have said one.

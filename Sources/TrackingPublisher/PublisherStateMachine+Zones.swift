@@ -15,7 +15,7 @@ extension PublisherStateMachine {
     }
 
     /// A position that was kept from before; `nil` where nothing may be shown of it.
-    private func shown(_ location: Location) -> Location? {
+    func shown(_ location: Location) -> Location? {
         guard let zones = self.configuration.capture?.zones else { return location }
         return zones.hidden(location)
     }

@@ -17,6 +17,8 @@ public struct PublisherStateMachine: Sendable {
         case history(TrackableID)
         case presence(TrackableID)
         case resolution(TrackableID)
+        /// The end of its trip, of what is not carried any more.
+        case departure(TrackableID)
         /// What stood there is to go.
         case clearing(Topic)
         /// The command topics of these trackables, in this order.
@@ -66,6 +68,8 @@ public struct PublisherStateMachine: Sendable {
     var conditions: Conditions?
     /// What the log holds of trackables that are not carried.
     var logs: [TrackableID: SpoolContents.Trackable]
+    /// What ended with the trackables that were removed, until the broker has taken it.
+    var departures: [TrackableID: Departure]
     /// The publisher's own values, as the log kept them.
     var kept: [String: [UInt8]]
     /// Which commands are carried out.
@@ -126,6 +130,7 @@ public struct PublisherStateMachine: Sendable {
         self.configuration = configuration
         self.logs = logs
         self.kept = kept
+        self.departures = Self.departures(in: kept)
         self.gate = CommandGate(keeping: kept[Self.commandsKey])
         self.capture = configuration.capture
         self.deferral = configuration.deferral

@@ -65,7 +65,11 @@ struct Run: AsyncParsableCommand {
             throw ValidationError("where fixes come from is missing: give --source, for example --source simulate:")
         }
         do throws(TrackingError) {
-            _ = try self.source.map { (text) throws(TrackingError) in try SourceSpecification.parse(text) }
+            let sources = try self.source.map { (text) throws(TrackingError) in try SourceSpecification.parse(text) }
+            guard sources.count(where: \.readsStandardInput) < 2 else {
+                throw TrackingError(
+                    .invalidConfiguration, "two sources read standard input; leave one of nmea:- and jsonl:- out")
+            }
             _ = try ReplayPace.parse(self.speed)
             _ = try BatterySpecification.parse(self.battery)
         } catch {

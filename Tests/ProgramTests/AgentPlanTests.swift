@@ -37,6 +37,11 @@ import TrackingPublisher
         }
     }
 
+    @Test func standardInputIsOneSource() throws {
+        _ = try self.plan(["--source", "nmea:-"])
+        #expect(throws: (any Error).self) { try self.plan(["--source", "nmea:-", "--source", "jsonl:-#accuracy=LOW"]) }
+    }
+
     // MARK: - What lasts
 
     @Test func whatWasChangedLasts() throws {

@@ -24,7 +24,7 @@ import TrackingCore
     @Test(arguments: [
         "godwit://setup?", "godwit://other?user=a", "https://setup?user=a", "godwit://setup?usr=a",
         "godwit://setup?user=a&user=b", "godwit://setup?user", "godwit://setup?user=%4", "godwit://setup?user=%zz",
-        "godwit://setup?user=%ff", "godwit://setup?user=", "godwit://setup?token=a%0Ab",
+        "godwit://setup?user=a#b", "godwit://setup?user=%ff", "godwit://setup?user=", "godwit://setup?token=a%0Ab",
         "godwit://setup?broker=http%3A%2F%2Fx", "godwit://setup?broker=mqtt%3A%2F%2Fu%3Ap%40h",
         "godwit://setup?trackable=", "godwit://setup?user=" + String(repeating: "x", count: 5000),
     ])

@@ -64,6 +64,7 @@ import TrackingCore
             case .appended(_, let seqs): "appended \(Self.text(seqs))"
             case .appendFailed(_, let seqs, let error): "failed \(Self.text(seqs)) \(error.code)"
             case .reopened: "reopened"
+            case .found(let known): "found \(known.count)"
             default: "other"
             }
         }
@@ -90,6 +91,22 @@ import TrackingCore
         let stream = try #require(StreamID("one"))
         let query = RecordQuery(number: 1, stream: stream, seqs: SeqSet([seq...seq]), maximumBytes: 100)
         return (try TrackableID("van"), .read(query))
+    }
+
+    /// What was brought once more while it still waits to be written, as where the log is opened anew, is known by then.
+    @Test func whatIsLookedUpIsWrittenFirst() async throws {
+        let (storage, said) = (FailingSpool(), Said())
+        let worker = try await Self.worker(storage)
+        let (van, stream) = (try TrackableID("van"), try #require(StreamID("one")))
+        let digest = try #require(RecordDigest([UInt8](repeating: 1, count: RecordDigest.size)))
+        let (bus, mark) = (try TrackableID("bus"), RecordMark(time: UnixTime(1), digest: digest))
+        worker.ask([
+            (van, .append(stream, SpoolRecord(seq: 2, time: UnixTime(1), kind: .point, payload: [2]), mark: mark)),
+            (van, .find([mark])), (bus, .find([mark])),
+        ])
+        worker.finish()
+        await worker.run { _, event in said.say(event) }
+        #expect(said.all == ["found 0", "appended 2", "found 1"])
     }
 
     /// Values that could not be written go with what is written next; of each the newest.

@@ -206,15 +206,6 @@ import TrackingCore
         #expect(trips(talk) == before)
     }
 
-    @Test func aTripOutlivesThatItsTrackableIsNotCarriedForAWhile() throws {
-        var talk = try PublisherConversation.online()
-        let van = try PublisherConversation.van()
-        _ = talk.happened(.trip(van.id, try TripMode("bus"), request: 1))
-        _ = talk.happened(.remove(van.id))
-        _ = talk.happened(.add(van))
-        #expect(talk.happened(.trip(van.id, nil, request: 2)).contains("answer ENDED"))
-    }
-
     /// What is being written when a trackable is removed keeps its number when the trackable is carried again.
     @Test(arguments: [true, false], [true, false])
     func aNumberIsGivenOutOnce(isWrittenBefore: Bool, isDiskFull: Bool) throws {

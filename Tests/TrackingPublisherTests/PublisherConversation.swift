@@ -32,7 +32,7 @@ struct PublisherConversation {
 
     init(
         _ trackables: [Trackable] = [], logs: [TrackableID: SpoolContents.Trackable] = [:],
-        configure: (inout PublisherConfiguration) -> Void = { _ in }
+        kept: [String: [UInt8]] = [:], configure: (inout PublisherConfiguration) -> Void = { _ in }
     ) throws {
         var configuration = PublisherConfiguration(
             client: try ClientID("d1"), session: try #require(SessionID("mine")))
@@ -40,7 +40,8 @@ struct PublisherConversation {
             accuracy: .balanced, desiredInterval: .seconds(10), minimumDisplacement: 0)
         configure(&configuration)
         self.machine = PublisherStateMachine(
-            configuration: configuration, policy: DefaultResolutionPolicy(), logs: logs, seed: 1)
+            configuration: configuration, policy: DefaultResolutionPolicy(), logs: logs, kept: kept,
+            seed: 1)
         for trackable in trackables { _ = self.happened(.add(trackable)) }
     }
 
