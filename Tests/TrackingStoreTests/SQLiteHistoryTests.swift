@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Synchronization
 import Testing
 import TrackingCore
 
@@ -20,6 +21,26 @@ struct SQLiteHistoryTests {
             let level = try await store.pool.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA synchronous") }
             #expect(level == 2)
             try await store.close()
+        }
+    }
+
+    /// As where a recorder and a gateway start for the first time.
+    @Test func thoseThatMakeAFileTogetherAllFindItsTables() async throws {
+        for _ in 0..<20 {
+            try await self.withPath { path in
+                let failures = Mutex<[String]>([])
+                let stores = Mutex<[SQLiteHistoryStore]>([])
+                DispatchQueue.concurrentPerform(iterations: 4) { _ in
+                    do {
+                        let store = try SQLiteHistoryStore(path: path)
+                        stores.withLock { $0.append(store) }
+                    } catch {
+                        failures.withLock { $0.append("\(error)") }
+                    }
+                }
+                #expect(failures.withLock { $0 } == [])
+                for store in stores.withLock({ $0 }) { try await store.close() }
+            }
         }
     }
 

@@ -13,9 +13,10 @@ enum SQLiteHistorySchema {
     ///
     /// - Throws: `storeUnusable` when it is no history, or one of a newer version.
     static func prepare(_ db: Database, path: String) throws {
-        let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-        let application = try Int64.fetchOne(db, sql: "PRAGMA application_id") ?? 0
+        // In this order: another program that was started at the same moment may make the tables meanwhile.
         let isEmpty = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") == 0
+        let application = try Int64.fetchOne(db, sql: "PRAGMA application_id") ?? 0
+        let version = try Self.version(db)
         guard isEmpty || application == Self.applicationID else {
             throw TrackingError(.storeUnusable, "\(path) is a database of something else: name another file")
         }
@@ -33,6 +34,7 @@ enum SQLiteHistorySchema {
             )
         }
         try db.inTransaction(.immediate) {
+            let version = try Self.version(db)
             try db.execute(sql: "PRAGMA application_id = \(Self.applicationID)")
             for (index, statements) in Self.migrations.enumerated() where index >= version {
                 for statement in statements { try db.execute(sql: statement) }
@@ -41,6 +43,8 @@ enum SQLiteHistorySchema {
             return .commit
         }
     }
+
+    private static func version(_ db: Database) throws -> Int { try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0 }
 
     private static let first = [
         """
