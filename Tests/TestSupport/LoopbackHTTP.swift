@@ -91,12 +91,12 @@ public final class EventStream: Sendable {
     /// Goes away without a word.
     public func close() { self.connection.close() }
 
-    /// The first event that is looked for, within 20 s.
+    /// The first event that is looked for, within 60 s.
     public func first(where isIt: @escaping @Sendable (ServerSentEvent) -> Bool) async throws -> ServerSentEvent {
         try await withThrowingTaskGroup(of: ServerSentEvent?.self) { group in
             group.addTask { await self.events.first(where: isIt) }
             group.addTask {
-                try await Task.sleep(for: .seconds(20))
+                try await Task.sleep(for: .seconds(60))
                 throw TestSupportError("the event was not told within 60 s")
             }
             defer { group.cancelAll() }

@@ -86,7 +86,7 @@ import TrackingSubscriber
 
     /// Waits until so many were told.
     private func tells(_ count: Int) async throws {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         while try await self.told().count < count {
             let told = try await self.told()
             try #require(ContinuousClock.now < deadline, "\(told)")

