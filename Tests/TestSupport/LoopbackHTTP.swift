@@ -267,7 +267,8 @@ final class HTTPConnection: Sendable {
 
     private func receive(into state: inout State) throws -> Bool {
         var bytes = [UInt8](repeating: 0, count: 65_536)
-        let count = recv(self.descriptor, &bytes, bytes.count, 0)
+        var count = -1
+        repeat { count = recv(self.descriptor, &bytes, bytes.count, 0) } while count < 0 && errno == EINTR
         guard count >= 0 else { throw TestSupportError("nothing came in time: \(String(cString: strerror(errno)))") }
         // A fresh one: what was cut off in front keeps its indices otherwise.
         state.buffer = Data(state.buffer) + bytes[..<count]
