@@ -10,7 +10,7 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
             case certificateExpired, certificateHostMismatch, certificateUnknownAuthority, tlsFailed
             case inputUnreadable, agentUnreachable, stopped
             case spoolFailed, spoolDamaged
-            case storeFailed, storeRefused, storeUnusable
+            case storeFailed, storeBusy, storeRefused, storeUnusable
             case tripUnderWay, noTrip, unsentPoints
             case notAcknowledged, overloaded
         }
@@ -54,8 +54,10 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
         public static var spoolFailed: Self { .init(.spoolFailed) }
         /// The durable log is damaged: close it and open it again, and what is whole is taken over.
         public static var spoolDamaged: Self { .init(.spoolDamaged) }
-        /// The history cannot be read or written: the database is full, busy or away. A later attempt may succeed.
+        /// The history cannot be read or written: the database is full or away. A later attempt may succeed.
         public static var storeFailed: Self { .init(.storeFailed) }
+        /// Another program writes the history, in a file, for longer than is waited: a later attempt succeeds.
+        public static var storeBusy: Self { .init(.storeBusy) }
         /// The history refuses what a record is: trying the same again cannot help.
         public static var storeRefused: Self { .init(.storeRefused) }
         /// The history is damaged, of a newer version, or something else: trying again cannot help.

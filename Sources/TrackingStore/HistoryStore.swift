@@ -8,8 +8,8 @@ public protocol HistoryStore: Sendable {
     /// Stores a batch in one commit. It is durable on return.
     ///
     /// - Returns: What may be acknowledged, for every trackable that something came for.
-    /// - Throws: `storeFailed` when the database is full, away or busy: the same batch can be tried again; `storeRefused` when it
-    ///   refuses what is in a record.
+    /// - Throws: `storeFailed` when the database is full or away, and `storeBusy` when another program writes: the same batch can be
+    ///   tried again; `storeRefused` when it refuses what is in a record.
     func store(_ batch: RecordingBatch) async throws(TrackingError) -> StoreReport
 
     /// What may be acknowledged of a trackable: of the last streams that something came of, the number up to which everything
@@ -86,7 +86,7 @@ public protocol HistoryStore: Sendable {
     /// - Parameters:
     ///   - before: Only what is of an earlier time; `nil` for everything.
     ///   - now: The time by the clock: what is of this time or a later one is taken still, whatever `before` is.
-    /// - Throws: `storeFailed`.
+    /// - Throws: `storeFailed`, `storeBusy`.
     func erase(_ trackable: TrackableID, before: UnixTime?, now: UnixTime) async throws(TrackingError) -> EraseReport
 
     /// Removes what is older than it is to be kept, a part after the other: storing goes on between them. Points, trips and events
@@ -97,7 +97,7 @@ public protocol HistoryStore: Sendable {
     ///   - trackables: Of which; `nil` for all that `exceptions` does not name.
     ///   - exceptions: Not of these.
     /// - Returns: How many points, trips and events were removed.
-    /// - Throws: `storeFailed`.
+    /// - Throws: `storeFailed`, `storeBusy`.
     func removeExpired(
         before limit: UnixTime, of trackables: [TrackableID]?, except exceptions: Set<TrackableID>
     ) async throws(TrackingError) -> Int

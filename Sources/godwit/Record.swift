@@ -127,21 +127,28 @@ struct Record: AsyncParsableCommand {
         if let error = ending.error { throw error }
     }
 
-    /// Opens the history. A server that is away is waited for, as while recording, unless that is to end at once.
+    /// Opens the history. A server that is away is waited for, as while recording, and so is who writes the file, unless that is to
+    /// end at once.
     private func openStore(_ notifier: ServiceNotifier?) async throws -> any HistoryStore {
         var wait = RecorderConfiguration.firstStoreWait
         while true {
             do throws(TrackingError) {
                 return try await self.store.open(mayMake: true)
             } catch {
-                guard error.code == .storeFailed, !self.broker.failFast, case .postgres = try self.store.location()
-                else { throw error }
+                guard !self.broker.failFast, try self.passes(error) else { throw error }
                 Logger(label: "godwit.recorder").error(
                     "the store takes nothing", metadata: ["reason": "\(error)", "retry in": "\(wait)"])
                 notifier?.status("the store takes nothing: \(error.message)")
                 try await Task.sleep(for: wait)
                 wait = min(RecorderConfiguration.longestStoreWait, wait * 2)
             }
+        }
+    }
+
+    private func passes(_ error: TrackingError) throws(TrackingError) -> Bool {
+        switch try self.store.location() {
+        case .sqlite: error.code == .storeBusy
+        case .postgres: error.code == .storeFailed
         }
     }
 

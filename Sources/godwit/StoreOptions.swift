@@ -12,16 +12,18 @@ struct StoreOptions: ParsableArguments {
             valueName: "where"))
     var store: StoreLocation?
 
-    /// Opens the history, does something with it, and closes it.
+    /// Opens the history, does something with it, and closes it. One that another program writes as it is opened is waited for.
     ///
     /// - Parameters:
     ///   - mayMake: Whether a history that is not there yet is made; otherwise that is an error.
     ///   - mayChange: Whether one that is there is changed; otherwise it is only read.
-    /// - Throws: `inputUnreadable` when it is not there, `storeUnusable`, `storeFailed`, and what `body` throws.
+    /// - Throws: `inputUnreadable` when it is not there, `storeUnusable`, `storeFailed`, `storeBusy`, and what `body` throws.
     func use<Value>(
         mayMake: Bool = false, mayChange: Bool = false, _ body: (any HistoryStore) async throws -> Value
     ) async throws -> Value {
-        let store = try await self.open(mayMake: mayMake, mayChange: mayChange)
+        let store = try await StorePatience.trying([.storeBusy]) { () throws(TrackingError) in
+            try await self.open(mayMake: mayMake, mayChange: mayChange)
+        }
         let result: Result<Value, any Error>
         do { result = .success(try await body(store)) } catch { result = .failure(error) }
         try await store.close()
@@ -36,7 +38,7 @@ struct StoreOptions: ParsableArguments {
     ///     that can be written.
     ///   - patience: How long a server may take to answer; `nil`: as long as it takes.
     ///   - isAway: Told why a server cannot be reached now, which is no error then.
-    /// - Throws: `inputUnreadable` when it is not there, `storeUnusable`, `storeFailed`.
+    /// - Throws: `inputUnreadable` when it is not there, `storeUnusable`, `storeFailed`, `storeBusy`.
     func open(
         mayMake: Bool, mayChange: Bool = false, patience: Duration? = nil, isAway: ((TrackingError) -> Void)? = nil
     ) async throws(TrackingError) -> any HistoryStore {

@@ -44,8 +44,10 @@ import TrackingStore
         }
     }
 
-    /// A recorder that clears up, another import: what is stored together is tried again until it is over.
-    @Test func whoImportsWaitsForWhoWrites() async throws {
+    /// A recorder that clears up, another import: what is stored together is tried again until it is over. Where the write-ahead log
+    /// has nothing yet, the history is not even opened before.
+    @Test(arguments: ["CREATE TABLE filler (x); DROP TABLE filler; ", ""])
+    func whoImportsWaitsForWhoWrites(before: String) async throws {
         try await Self.withFolder { folder in
             let file = folder.appending(path: "history.sqlite").path()
             try await SQLiteHistoryStore(path: file).close()
@@ -55,8 +57,7 @@ import TrackingStore
             let writer = try ChildProcess(
                 "/usr/bin/env",
                 [
-                    // As a recorder has it: with something in the write-ahead log.
-                    "sqlite3", file, "CREATE TABLE filler (x); DROP TABLE filler; BEGIN IMMEDIATE;",
+                    "sqlite3", file, "\(before)BEGIN IMMEDIATE;",
                     ".shell touch \(mark) ; while [ -e \(mark) ] ; do sleep 0.1 ; done",
                 ], output: "/dev/null")
             try await waitUntil { FileManager.default.fileExists(atPath: mark) }
@@ -67,6 +68,29 @@ import TrackingStore
             try await writer.waitForEnd()
             let result = try await program.result(within: .seconds(60))
             #expect(result.code == 0 && result.output == "1 point stored\n", "\(result.errors)")
+        }
+    }
+
+    /// SQLite takes such names for addresses: what is behind them would be somewhere else, with the rights of any file.
+    @Test func aPathIsAPathWhateverItLooksLike() async throws {
+        try await Self.withFolder { folder in
+            let points = "points.csv"
+            try "time,lat,lon\n2026-05-04T09:00:00Z,52,-8\n"
+                .write(to: folder.appending(path: points), atomically: true, encoding: .utf8)
+            func run(_ arguments: [String]) async throws -> Programs.Result {
+                let program = Programs.root.appending(path: ".build/debug/godwit").path()
+                return try await HistoryCommandTests.run("env", ["-C", folder.path(), program] + arguments)
+            }
+            for name in ["file:van.sqlite", ":memory:", "van?mode=ro#1.sqlite"] {
+                let made = try await run(["import", points, "--trackable", "van", "--store", "sqlite:\(name)"])
+                #expect(made.code == 0, "\(made.errors)")
+                let copied = try await run(["backup", "\(name).copy", "--store", "sqlite:\(name)"])
+                #expect(copied.code == 0, "\(copied.errors)")
+                let read = try await run(["history", "van", "--store", "sqlite:\(name).copy"])
+                #expect(read.code == 0 && read.lines.count == 1, "\(read.errors)")
+                let path = folder.appending(path: "\(name).copy").path(percentEncoded: false)
+                #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
+            }
         }
     }
 

@@ -173,6 +173,20 @@ import TrackingHistory
         #expect(plain.events.fixes == events.fixes && plain.events.refusals == events.refusals)
     }
 
+    @Test func aListOfFeaturesOrBatchesIsReadLikeThemselves() throws {
+        let features = try written(Points.walk(3, seed: 4), .json).split(separator: "\n")
+        for list in [
+            "[\(features.joined(separator: ","))]", "\u{FEFF} [\n\(features.joined(separator: ",\n"))\n]\n",
+            #"[{"locations":[\#(features[0]),\#(features[1])]},{"locations":[\#(features[2])]}]"#,
+        ] {
+            let (events, failure) = read(list, .geojson)
+            #expect(failure == nil && events.refusals.isEmpty && events.fixes.count == 3, "\(events.refusals)")
+            let brokenOff = read(String(list.dropLast(list.hasSuffix("\n") ? 2 : 1)), .geojson).events
+            #expect(brokenOff.refusals.count == 1 && brokenOff.fixes.count == 3)
+        }
+        #expect(read("[[\(features[0])]]", .geojson).events.refusals == ["line 1: not JSON"])
+    }
+
     @Test func whatBreaksOffIsSaid() throws {
         let text = try written(Points.walk(3, seed: 4), .geojson)
         let (events, failure) = read(String(text.prefix(text.count - 60)), .geojson)

@@ -9,7 +9,8 @@ import TrackingCore
 struct PostgresHistoryTests {
     @Test func aServerThatGivesNoAnswerIsGivenUp() async throws {
         let server = try await PostgresServer.start()
-        let address = try await server.makeDatabase()
+        // libpq itself would wait for longer than the test does.
+        let address = try await server.makeDatabase() + "?connect_timeout=300"
         let store = try await PostgresHistoryStore(address: address, patience: .seconds(1))
         _ = try await store.trackables(after: nil, limit: 1)
         server.freeze()

@@ -1,6 +1,5 @@
 import Foundation
 import GRDB
-import Synchronization
 import Testing
 import TrackingCore
 
@@ -21,26 +20,6 @@ struct SQLiteHistoryTests {
             let level = try await store.pool.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA synchronous") }
             #expect(level == 2)
             try await store.close()
-        }
-    }
-
-    /// As where a recorder and a gateway start for the first time.
-    @Test func thoseThatMakeAFileTogetherAllFindItsTables() async throws {
-        for _ in 0..<20 {
-            try await self.withPath { path in
-                let failures = Mutex<[String]>([])
-                let stores = Mutex<[SQLiteHistoryStore]>([])
-                DispatchQueue.concurrentPerform(iterations: 4) { _ in
-                    do {
-                        let store = try SQLiteHistoryStore(path: path)
-                        stores.withLock { $0.append(store) }
-                    } catch {
-                        failures.withLock { $0.append("\(error)") }
-                    }
-                }
-                #expect(failures.withLock { $0 } == [])
-                for store in stores.withLock({ $0 }) { try await store.close() }
-            }
         }
     }
 
@@ -90,6 +69,30 @@ struct SQLiteHistoryTests {
             try Data("no database at all, but long enough to be one".utf8).write(to: URL(filePath: path))
             let other = #expect(throws: TrackingError.self) { _ = try SQLiteHistoryStore(path: path) }
             #expect(other?.code == .storeUnusable)
+            #expect(other?.message == "\(path) is no SQLite database: name another file")
+        }
+    }
+
+    /// A recorder and an import, say, that are started together.
+    @Test func severalProgramsMakeOneHistoryTogether() async throws {
+        for _ in 0..<8 {
+            try await self.withPath { path in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for _ in 0..<4 { group.addTask { try await Self.opened(path).close() } }
+                    try await group.waitForAll()
+                }
+            }
+        }
+    }
+
+    /// Another may write at that moment.
+    private static func opened(_ path: String) throws -> SQLiteHistoryStore {
+        while true {
+            do throws(TrackingError) {
+                return try SQLiteHistoryStore(path: path)
+            } catch {
+                guard error.code == .storeBusy else { throw error }
+            }
         }
     }
 
@@ -179,6 +182,23 @@ struct SQLiteHistoryTests {
             #expect(try await first("SELECT format('%d', seq) FROM last_position") == ["9"])
             #expect(try await first("SELECT format('%d-%d', first, last) FROM streams") == ["1-9"])
             try queue.close()
+        }
+    }
+
+    @Test func aCopyTakesThePlaceOfNothing() async throws {
+        try await self.withPath { path in
+            let store = try SQLiteHistoryStore(path: path)
+            let (file, link, dangling) = (path + ".file", path + ".link", path + ".dangling")
+            try Data("mine".utf8).write(to: URL(filePath: file))
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)
+            try FileManager.default.createSymbolicLink(atPath: dangling, withDestinationPath: path + ".nowhere")
+            for (copy, what) in [(file, "is there already"), (link, "is there already"), (dangling, "is a link")] {
+                let error = await #expect(throws: TrackingError.self) { try await store.backup(to: copy) }
+                #expect(error?.code == .inputUnreadable && error?.message.contains(what) == true, "\(copy)")
+            }
+            #expect(try FileManager.default.destinationOfSymbolicLink(atPath: dangling) == path + ".nowhere")
+            #expect(!FileManager.default.fileExists(atPath: path + ".nowhere"))
+            try await store.close()
         }
     }
 

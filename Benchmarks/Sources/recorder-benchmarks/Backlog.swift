@@ -4,7 +4,9 @@ import TrackingCore
 import TrackingMQTT
 
 /// What a recorder's process takes of memory at most, in MB, while it takes in what waited for it at the broker.
-func memory(of program: String, takingIn messages: [OutgoingMessage]) async throws -> Double {
+///
+/// - Parameter points: How many points are stored in the end, at the least.
+func memory(of program: String, takingIn messages: [OutgoingMessage], points: Int) async throws -> Double {
     let folder = "/tmp/godwit-bench-backlog-\(getpid())"
     mkdir(folder, 0o700)
     defer { _ = try? ChildProcess("rm", ["-rf", folder]).waitForEnd() }
@@ -14,7 +16,7 @@ func memory(of program: String, takingIn messages: [OutgoingMessage]) async thro
             "setpriv",
             [
                 "--pdeathsig", "KILL", program, "record", "--broker", "mqtt://127.0.0.1:\(broker.port)", "--store",
-                "sqlite:\(file)", "--name", "backlog", "--log-level", "error",
+                "sqlite:\(file)", "--name", "backlog-\(messages.count)", "--log-level", "error",
             ])
     }
     func stored() throws -> Int {
@@ -27,11 +29,9 @@ func memory(of program: String, takingIn messages: [OutgoingMessage]) async thro
     let first = try start()
     try wait(within: 30) { try stored() > 0 }
     first.end(SIGTERM)
-    let before = try stored()
     try await publish(messages, as: "backlog-load", to: MQTTEndpoint(host: "127.0.0.1", port: broker.port))
     let recorder = try start()
-    // One of each trackable may be there already.
-    try wait(within: 90) { try stored() >= before + messages.count - trackables }
+    try wait(within: 90) { try stored() >= points }
     let peak = KernelFiles.kibibytes("VmHWM", in: "/proc/\(recorder.id)/status") / 1024
     recorder.end(SIGTERM)
     return peak

@@ -36,9 +36,9 @@ func liveMessages() throws -> [OutgoingMessage] {
     }
 }
 
-/// Batches of ``perBatch`` points, in turn of all trackables.
-func batchMessages() throws -> [OutgoingMessage] {
-    try (0..<(batchedPoints / perBatch)).map { index in
+/// So many batches, in turn of all trackables.
+func batchMessages(_ count: Int, of perBatch: Int) throws -> [OutgoingMessage] {
+    try (0..<count).map { index in
         let id = try TrackableID("van-\(index % trackables)")
         let stream = StreamID("s\(id)".filter { $0 != "-" })!
         let first = UInt64(index / trackables * perBatch + 1)
@@ -200,7 +200,7 @@ if CommandLine.arguments[1] == "growth" {
     try postgres.end()
     exit(report.isMet ? 0 : 1)
 }
-let batches = try batchMessages()
+let batches = try batchMessages(batchedPoints / perBatch, of: perBatch)
 let liveAlone = try await alone(live, points: livePoints, together: 500)
 for window in [20, 100, 500, 1000] {
     let rate = try await recorded(live, points: livePoints, window: window)
@@ -233,7 +233,12 @@ try postgres.end()
 
 report.measure(
     "memory of a recorder that finds \(livePoints) messages waiting",
-    try await memory(of: CommandLine.arguments[1], takingIn: live), "MB", .atMost(120))
+    try await memory(of: CommandLine.arguments[1], takingIn: live, points: livePoints), "MB", .atMost(120))
+// Each near what a device puts into one.
+let large = try batchMessages(1200, of: 950)
+report.measure(
+    "memory of a recorder that finds \(large.count) batches of \((large.last?.payload.count ?? 0) / 1000) KB waiting",
+    try await memory(of: CommandLine.arguments[1], takingIn: large, points: large.count * 950), "MB", .atMost(120))
 if !report.isMet { exit(1) }
 
 /// Points a second that bare `COPY` reaches, and those that the store takes of messages in memory, with as many a commit.

@@ -1,5 +1,5 @@
 /// Cuts JSON texts that follow each other into the values that matter, whatever pieces the bytes come in: the elements of the
-/// named lists at the top of an object; or the whole object, where it has none of them.
+/// named lists at the top of an object; or the whole object, where it has none of them. The whole may be one list of objects.
 ///
 /// It looks at brackets and strings only; whether a value is right is seen when it is read. Where a line end stands in a string,
 /// or a bracket where none can, the text is broken and another one begins, so that a damaged line costs little more than
@@ -40,6 +40,10 @@ struct JSONCutter: Sendable {
     private var name: [UInt8] = []
     private var isNamed = false
     private var badLine = 0
+    /// Whether nothing has come yet.
+    private var isFirst = true
+    /// Whether the whole is a list that has not ended.
+    private var isWhole = false
     /// The last byte outside of strings that is no white space.
     private var previous: UInt8 = 0
 
@@ -56,7 +60,7 @@ struct JSONCutter: Sendable {
 
     /// Refuses what the file broke off in the middle of.
     mutating func finish() -> [Piece] {
-        guard self.depth > 0 else { return [] }
+        guard self.depth > 0 || self.isWhole else { return [] }
         defer { self.giveUp() }
         return [.brokenOff(line: self.line)]
     }
@@ -112,7 +116,11 @@ struct JSONCutter: Sendable {
         let canOpen: [UInt8] = [UInt8(ascii: ":"), UInt8(ascii: ","), UInt8(ascii: "[")]
         if self.depth > 0, !canOpen.contains(self.previous) { self.giveUp(&pieces) }
         if self.depth == 0 {
-            guard byte == UInt8(ascii: "{") else { return self.refuse(&pieces) }
+            guard byte == UInt8(ascii: "{") else {
+                guard self.isFirst else { return self.refuse(&pieces) }
+                (self.isFirst, self.isWhole) = (false, true)
+                return
+            }
             self.begin()
             self.hadList = false
         } else if self.depth == 1, byte == UInt8(ascii: "["), self.isNamed, let list = self.namedList {
@@ -130,7 +138,11 @@ struct JSONCutter: Sendable {
     }
 
     private mutating func close(_ byte: UInt8, _ pieces: inout [Piece]) {
-        guard self.depth > 0 else { return self.refuse(&pieces) }
+        guard self.depth > 0 else {
+            guard self.isWhole, byte == UInt8(ascii: "]") else { return self.refuse(&pieces) }
+            self.isWhole = false
+            return
+        }
         if self.isInList, self.depth == 2 {
             self.endScalar(&pieces)
             self.list = nil
@@ -173,11 +185,13 @@ struct JSONCutter: Sendable {
     }
 
     private mutating func refuse(_ pieces: inout [Piece]) {
+        self.isFirst = false
         if self.badLine != self.line { pieces.append(.notJSON(line: self.line)) }
         self.badLine = self.line
     }
 
     private mutating func begin() {
+        self.isFirst = false
         self.clear()
         self.startLine = self.line
     }

@@ -50,7 +50,8 @@ public enum HistoryTime {
         guard let time = ISO8601.parse(text.utf8) else {
             throw TrackingError(
                 .invalidConfiguration,
-                "'\(text.prefix(40))' is no time: write a date, T, a time of day and a zone, as in 2026-05-04T09:30:00Z"
+                "'\(text.prefix(40))' is no time: write a date of the years 1 to 5000, T, a time of day and a zone, as in "
+                    + "2026-05-04T09:30:00Z"
             )
         }
         // After the date only an offset has a sign.

@@ -13,18 +13,10 @@ enum SQLiteHistorySchema {
     ///
     /// - Throws: `storeUnusable` when it is no history, or one of a newer version.
     static func prepare(_ db: Database, path: String) throws {
-        // In this order: another program that was started at the same moment may make the tables meanwhile.
-        let isEmpty = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") == 0
-        let application = try Int64.fetchOne(db, sql: "PRAGMA application_id") ?? 0
-        let version = try Self.version(db)
-        guard isEmpty || application == Self.applicationID else {
-            throw TrackingError(.storeUnusable, "\(path) is a database of something else: name another file")
-        }
-        guard version <= Self.migrations.count else {
-            throw TrackingError(
-                .storeUnusable,
-                "the history \(path) has version \(version); this program knows versions up to "
-                    + "\(Self.migrations.count): use a newer program")
+        var version = 0
+        try db.inTransaction(.deferred) {
+            version = try Self.version(db, path: path)
+            return .commit
         }
         guard version < Self.migrations.count else { return }
         guard !db.configuration.readonly else {
@@ -34,17 +26,36 @@ enum SQLiteHistorySchema {
             )
         }
         try db.inTransaction(.immediate) {
-            let version = try Self.version(db)
-            try db.execute(sql: "PRAGMA application_id = \(Self.applicationID)")
-            for (index, statements) in Self.migrations.enumerated() where index >= version {
-                for statement in statements { try db.execute(sql: statement) }
-                try db.execute(sql: "PRAGMA user_version = \(index + 1)")
-            }
+            // Another program may have done it meanwhile.
+            try Self.migrate(db, from: try Self.version(db, path: path))
             return .commit
         }
     }
 
-    private static func version(_ db: Database) throws -> Int { try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0 }
+    private static func version(_ db: Database, path: String) throws -> Int {
+        let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        let application = try Int64.fetchOne(db, sql: "PRAGMA application_id") ?? 0
+        let isEmpty = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") == 0
+        guard isEmpty || application == Self.applicationID else {
+            throw TrackingError(.storeUnusable, "\(path) is a database of something else: name another file")
+        }
+        guard version <= Self.migrations.count else {
+            throw TrackingError(
+                .storeUnusable,
+                "the history \(path) has version \(version); this program knows versions up to "
+                    + "\(Self.migrations.count): use a newer program")
+        }
+        return version
+    }
+
+    private static func migrate(_ db: Database, from version: Int) throws {
+        guard version < Self.migrations.count else { return }
+        try db.execute(sql: "PRAGMA application_id = \(Self.applicationID)")
+        for (index, statements) in Self.migrations.enumerated() where index >= version {
+            for statement in statements { try db.execute(sql: statement) }
+            try db.execute(sql: "PRAGMA user_version = \(index + 1)")
+        }
+    }
 
     private static let first = [
         """

@@ -34,7 +34,8 @@ public final class SQLiteHistoryStore: HistoryStore {
     ///   - path: Where the file is; its folder exists.
     ///   - isForReading: Whether it is only read: then it may be one that cannot be written, and nothing is written into it but a
     ///     newer version of its tables.
-    /// - Throws: `storeUnusable` when the file is something else, or of a newer version; `storeFailed` when it cannot be opened.
+    /// - Throws: `storeUnusable` when the file is something else, or of a newer version; `storeBusy` when another program
+    ///   writes it for too long, and `storeFailed` when it cannot be opened.
     public init(path: String, isForReading: Bool = false) throws(TrackingError) {
         self.path = path
         self.isForReading = isForReading
@@ -55,7 +56,8 @@ public final class SQLiteHistoryStore: HistoryStore {
         let isAlone = isForReading && !Self.isWritable(path) && access("\(path)-wal", F_OK) != 0
         // Who only reads takes nothing over from a write-ahead log as it closes: the file may be another by then.
         let pool = try DatabasePool(
-            path: isAlone ? Self.unlockedName(path) : path, configuration: Self.configuration(isReadOnly: isForReading))
+            path: isAlone ? Self.unlockedName(path) : Self.literalName(path),
+            configuration: Self.configuration(isReadOnly: isForReading))
         return try pool.writeWithoutTransaction { db in
             // An acknowledgement is a promise: a commit outlives a power cut. A pool sets NORMAL as it is opened.
             try db.execute(sql: "PRAGMA synchronous = FULL")
@@ -72,11 +74,14 @@ public final class SQLiteHistoryStore: HistoryStore {
         return access(path, W_OK) == 0 && (access(folder, W_OK) == 0 || access("\(path)-shm", W_OK) == 0)
     }
 
+    /// The name under which SQLite takes a path for itself, also where it looks like an address (`file:…`, `:memory:`).
+    private static func literalName(_ path: String) -> String { path.hasPrefix("/") ? path : "./\(path)" }
+
     /// The name under which SQLite reads a file that it cannot write and that no other program has open, as it is: nobody is asked
     /// for locks, and nobody tells of changes.
     private static func unlockedName(_ path: String) -> String {
         let encoded = path.replacing("%", with: "%25").replacing("?", with: "%3f").replacing("#", with: "%23")
-        return "file:\(encoded)?immutable=1"
+        return "file:\(path.hasPrefix("/") ? "//" : "./")\(encoded)?immutable=1"
     }
 
     private static func configuration(isReadOnly: Bool) -> Configuration {
@@ -121,9 +126,7 @@ public final class SQLiteHistoryStore: HistoryStore {
     /// - Parameter path: The file, which must not be there; it is there once all is written.
     /// - Throws: `inputUnreadable` when it is there or cannot be made; `storeFailed`.
     public func backup(to path: String) async throws(TrackingError) {
-        guard access(path, F_OK) != 0 else {
-            throw TrackingError(.inputUnreadable, "'\(path)' is there already: name another file")
-        }
+        try Self.checkNothingIs(at: path)
         let temporary = "\(path).\(getpid()).new"
         let descriptor = Glibc.open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
@@ -134,10 +137,21 @@ public final class SQLiteHistoryStore: HistoryStore {
             unlink(temporary)
         }
         // It takes the file that is there, as long as that is empty, and with it the rights of its owner alone.
-        try await self.explained { try await self.pool.vacuum(into: temporary) }
+        try await self.explained { try await self.pool.vacuum(into: Self.literalName(temporary)) }
         guard fsync(descriptor) == 0, rename(temporary, path) == 0 else {
             throw TrackingError(.storeFailed, "'\(path)' cannot be written: \(String(cString: strerror(errno)))")
         }
+    }
+
+    private static func checkNothingIs(at path: String) throws(TrackingError) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        let isDangling = status.st_mode & S_IFMT == S_IFLNK && access(path, F_OK) != 0
+        throw TrackingError(
+            .inputUnreadable,
+            isDangling
+                ? "'\(path)' is a link to a file that is not there: name the file itself"
+                : "'\(path)' is there already: name another file")
     }
 
     /// See ``HistoryStore/close()``.
@@ -240,6 +254,8 @@ extension SQLiteHistoryStore {
     private static func explain(_ error: any Error, _ path: String) -> TrackingError {
         switch error {
         case let error as TrackingError: return error
+        case let error as DatabaseError where error.resultCode == .SQLITE_NOTADB:
+            return TrackingError(.storeUnusable, "\(path) is no SQLite database: name another file")
         case let error as DatabaseError:
             let text = "the history \(path): \(error.message ?? "") (SQLite \(error.extendedResultCode.rawValue))"
             return TrackingError(Self.code(of: error.resultCode), text)
@@ -250,6 +266,7 @@ extension SQLiteHistoryStore {
     private static func code(of result: ResultCode) -> TrackingError.Code {
         switch result {
         case .SQLITE_CORRUPT, .SQLITE_NOTADB: .storeUnusable
+        case .SQLITE_BUSY: .storeBusy
         case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG, .SQLITE_RANGE: .storeRefused
         default: .storeFailed
         }

@@ -65,7 +65,9 @@ struct HistoryImport {
 
         var text: String {
             var parts = ["\(counted(self.stored, "point")) stored"]
-            if self.duplicates > 0 { parts.append("\(self.duplicates) were there already") }
+            if self.duplicates > 0 {
+                parts.append("\(self.duplicates) \(self.duplicates == 1 ? "was" : "were") there already")
+            }
             if self.erased > 0 { parts.append("\(self.erased) are of a time that was erased, and were not taken") }
             if self.refused > 0 { parts.append("\(self.refused) could not be read") }
             return parts.joined(separator: ", ")
@@ -81,8 +83,6 @@ struct HistoryImport {
     private static let commit = 2000
     /// So many refusals are told one by one.
     private static let toldRefusals = 20
-    /// So long a history that takes nothing is tried again: longer than PostgreSQL waits for a program that stands still.
-    private static let patience = Duration.seconds(180)
 
     init(into trackable: TrackableID, of store: any HistoryStore) {
         self.trackable = trackable
@@ -124,27 +124,12 @@ struct HistoryImport {
         recording.points = self.waiting
         var batch = RecordingBatch()
         batch.recordings = [recording]
-        let report = try await self.store(batch)
+        let report = try await StorePatience.trying([.storeFailed, .storeBusy]) { () throws(TrackingError) in
+            try await self.store.store(batch)
+        }
         self.summary.stored += report.stored
         self.summary.duplicates += report.duplicates
         self.summary.erased += self.waiting.count - report.stored - report.duplicates
         self.waiting = []
-    }
-    /// Stores a batch. It can be tried again: another program may write for a while.
-    private func store(_ batch: RecordingBatch) async throws -> StoreReport {
-        let end = ContinuousClock.now + Self.patience
-        var isTold = false
-        while true {
-            do throws(TrackingError) {
-                return try await self.store.store(batch)
-            } catch {
-                guard error.code == .storeFailed, ContinuousClock.now < end else { throw error }
-                if !isTold {
-                    Program.note("the history takes nothing now, and is tried again for a while: \(error.message)\n")
-                }
-                isTold = true
-            }
-            try await Task.sleep(for: .seconds(1))
-        }
     }
 }
