@@ -141,7 +141,7 @@ let package = Package(
         .executableTarget(
             name: "spool-writer", dependencies: ["TrackingCore", "TrackingSpool"], path: "Tests/SpoolWriter",
             swiftSettings: settings),
-        .testTarget(name: "TrackingCoreTests", dependencies: ["TrackingCore"], swiftSettings: settings),
+        .testTarget(name: "TrackingCoreTests", dependencies: ["TrackingCore", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "TrackingGatewayTests",
             dependencies: [
@@ -183,7 +183,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "TrackingSubscriberTests",
-            dependencies: ["TrackingCore", "TrackingRuntime", "TrackingSubscriber", "TrackingTesting"],
+            dependencies: ["TrackingCore", "TrackingRuntime", "TrackingSubscriber", "TrackingTesting", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "TrackingTestingTests",

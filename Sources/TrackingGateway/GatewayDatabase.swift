@@ -43,7 +43,7 @@ package struct GatewayDatabase: Sendable {
                 throw TrackingError(
                     .storeUnusable, "\(path) is of a newer version than this program: use a newer program")
             }
-            try migrator.migrate(self.pool)
+            try Self.migrate(self.pool)
         } catch {
             throw Self.explain(error, path)
         }
@@ -67,6 +67,20 @@ package struct GatewayDatabase: Sendable {
             }
         }
         return migrator
+    }
+
+    /// Takes the steps that are missing. Another program that was started at the same moment may take them meanwhile: as long as
+    /// there are more of them than before, what is missing is looked at anew.
+    private static func migrate(_ pool: DatabasePool) throws {
+        let migrator = Self.migrator
+        while true {
+            let before = try pool.read { try migrator.appliedIdentifiers($0) }
+            do {
+                return try migrator.migrate(pool)
+            } catch {
+                guard try pool.read({ try migrator.appliedIdentifiers($0) }) != before else { throw error }
+            }
+        }
     }
 
     /// Reads in one moment of the file.

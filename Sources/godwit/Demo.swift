@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import GodwitOptions
 import TrackingCore
 
@@ -27,6 +28,8 @@ struct Demo: AsyncParsableCommand {
     }
 
     func run() async throws {
+        // A reader that goes away is an error, after which what was started is ended; the signal would leave it running.
+        signal(SIGPIPE, SIG_IGN)
         let stage = try DemoStage()
         defer { stage.end() }
         let show = DemoShow(stage: stage, isScript: self.script, duration: self.duration)

@@ -63,7 +63,7 @@ final class AgentScene: Sendable {
     /// Waits until things stand as is looked for.
     @discardableResult
     func status(_ isSo: (AgentStatus) -> Bool) async throws -> AgentStatus {
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(60)
         while true {
             let status = try await self.status()
             if isSo(status) { return status }

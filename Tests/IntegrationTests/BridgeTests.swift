@@ -136,7 +136,8 @@ import Testing
         #expect(announced["source_type"] as? String == "gps" && announced["unique_id"] as? String != nil)
         #expect(scene.messages(config).count == 1)
         try await Self.checkAttributes(try #require(announced["json_attributes_template"] as? String))
-        #expect(!scene.messages("homeassistant/device_tracker/tracking/jane-phone/config").isEmpty)
+        let phones = "homeassistant/device_tracker/tracking/jane-phone/config"
+        try await scene.tap.wait { _ in !scene.messages(phones).isEmpty }
         try await scene.publish("", to: "tracking/van", ["-r"])
         try await scene.tap.wait { _ in
             scene.messages(config).last?.payload == "" && scene.messages("owntracks/godwit/van").last?.payload == ""

@@ -41,6 +41,8 @@ import TrackingCore
                     try pipe.write(contentsOf: Data((line + "\n").utf8))
                     try await Task.sleep(for: .milliseconds(10))  // the pace of the receiver
                 }
+                // All of it belongs to this time.
+                try await scene.wait(agent, logged: (part + 1) * 50)
             }
             try pipe.close()
             let result = try await agent.result(within: .seconds(60))

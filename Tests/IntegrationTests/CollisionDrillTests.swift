@@ -18,12 +18,13 @@ import TrackingTesting
     }
 
     /// The one that carries it now goes on, and ends in order.
-    private func check(_ scene: DrillScene, owner: RunningProgram) async throws {
+    private func check(_ scene: DrillScene, owner: RunningProgram, named name: String) async throws {
         let before = owner.loggedRecords.count
         try await scene.wait(owner, logged: before + 10)
         owner.terminate()
         let result = try await owner.result(within: .seconds(60))
         #expect(result.code == 0, "\(result.errors.suffix(2000))")
+        try await scene.sendTheRest(name)
         try await scene.everythingArrived(owner.loggedRecords)
     }
 
@@ -33,7 +34,7 @@ import TrackingTesting
             try await scene.wait(first, logged: 40)
             let second = try scene.agent("second", source: "jsonl:\(try scene.drive(20_000))", ["--speed", "20"])
             try await self.check(scene, loser: first, other: "second")
-            try await self.check(scene, owner: second)
+            try await self.check(scene, owner: second, named: "second")
         }
     }
 
@@ -65,7 +66,7 @@ import TrackingTesting
                 #expect(missing.allSatisfy { handled[$0.stream]?.contains($0.seq) == true }, "\(missing.sorted())")
                 #expect(scene.events.filter { $0 == "COLLISION" }.count == 1)
             }
-            try await self.check(scene, owner: second)
+            try await self.check(scene, owner: second, named: "second")
         }
     }
 
@@ -81,7 +82,7 @@ import TrackingTesting
             try await scene.wait(there, logged: 40)
             proxy.mode = .pass
             try await self.check(scene, loser: there, other: "away")
-            try await self.check(scene, owner: away)
+            try await self.check(scene, owner: away, named: "away")
         }
     }
 }

@@ -24,7 +24,7 @@ import Testing
         let children = try self.children(of: demo)
         #expect(children.count == 2)
         #expect(try await demo.end(SIGHUP).code == 0)
-        for child in children { #expect(kill(child, 0) == -1 && errno == ESRCH) }
+        for child in children { try await waitUntil { kill(child, 0) == -1 && errno == ESRCH } }
     }
 
     /// As `godwit demo | head` does; a story that was to be told whole was not.
@@ -44,6 +44,6 @@ import Testing
         pipe.close()
         let result = try await demo.result(within: .seconds(60))
         #expect(result.code == (isScript ? 1 : 0), "\(result.errors)")
-        for child in children { #expect(kill(child, 0) == -1 && errno == ESRCH) }
+        for child in children { try await waitUntil { kill(child, 0) == -1 && errno == ESRCH } }
     }
 }

@@ -58,6 +58,14 @@ final class DrillScene: Sendable {
             "godwit-agent", self.arguments(name, source: source, port: port, spool: spool) + more)
     }
 
+    /// Has an agent that was told to end, and had a moment for what was not sent yet, send the rest: it runs once more.
+    func sendTheRest(_ name: String, _ more: [String] = [], spool: String? = nil) async throws {
+        let source = "jsonl:\(try self.drive(2))"
+        let agent = try self.agent(name, source: source, ["--speed", "1000"] + more, spool: spool)
+        let result = try await agent.result(within: .seconds(60))
+        #expect(result.code == 0, "\(result.errors.suffix(2000))")
+    }
+
     /// What such an agent is started with.
     func arguments(_ name: String, source: String, port: Int? = nil, spool: String? = nil) -> [String] {
         [

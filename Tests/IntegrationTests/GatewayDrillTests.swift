@@ -131,7 +131,7 @@ import Testing
     private func theRestGoesOn(_ stage: GatewayStage, _ token: String) async throws {
         for path in ["/healthz", "/api/v1/positions", "/api/v1/trackables", "/api/v1/trackables/van/history"] {
             let answer = try await HTTPAnswer.of(
-                path, port: stage.port, headers: ["Authorization: Bearer \(token)"], within: .seconds(20))
+                path, port: stage.port, headers: ["Authorization: Bearer \(token)"], within: .seconds(60))
             #expect(answer.status == 200, "\(path): \(answer.text)")
         }
     }

@@ -103,6 +103,7 @@ import TrackingTesting
                 let result = try await agent.result(within: .seconds(60))
                 #expect(result.errors.components(separatedBy: "records are refused").count == 2, "told once")
                 #expect(result.code == 0, "\(result.errors.suffix(2000))")
+                try await scene.sendTheRest("box")
                 try await scene.everythingArrived(agent.loggedRecords)
             }
         }
@@ -165,6 +166,7 @@ import TrackingTesting
                 agent.terminate()
                 let result = try await agent.result(within: .seconds(60))
                 #expect(result.code == 0, "\(result.errors.suffix(2000))")
+                try await scene.sendTheRest("box")
                 try await scene.everythingArrived(agent.loggedRecords)
             }
         }
@@ -197,6 +199,7 @@ import TrackingTesting
                 agent.terminate()
                 let result = try await agent.result(within: .seconds(60))
                 #expect(result.code == 0, "\(result.errors.suffix(2000))")
+                try await scene.sendTheRest("box", ["--acknowledge-by", "keeper"], spool: spool)
                 try await scene.everythingArrived(agent.loggedRecords)
                 // The log itself is whole.
                 #expect(!result.errors.contains("damaged"))

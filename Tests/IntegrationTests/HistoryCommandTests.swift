@@ -184,19 +184,23 @@ import TrackingStore
         }
         let copy = shelf.path("copy.sqlite")
         #expect(try await shelf.run(["backup", copy]).code == 0)
-        let watch = try await Programs.run(
+        let watch = try await Programs.start(
             "godwit",
             [
                 "watch", "van", "--broker", broker.url, "--since", "1h", "--store", "sqlite:\(shelf.file)", "--format",
-                "json", "--skipped", "--count", "60", "--timeout", "20",
-            ])
+                "json", "--skipped", "--count", "60", "--timeout", "110",
+            ]
+        ).result(within: .seconds(120))
         #expect(watch.code == 0, "\(watch.errors)")
         let watched = watch.output.matches(of: #/"seq":(\d+)/#).compactMap { UInt64($0.1) }
         #expect(Set(watched).count == watched.count && watched.first == 1)
         agent.terminate()
         #expect(try await agent.result(within: .seconds(60)).code == 0)
         for file in [shelf.file, copy] {
-            let verified = try await Shelf(opening: file, in: shelf).run(["verify", "van"])
+            let opened = Shelf(opening: file, in: shelf)
+            // The recorder may be behind.
+            try await Self.wait { (try? await opened.run(["verify", "van"]).code) == 0 }
+            let verified = try await opened.run(["verify", "van"])
             #expect(verified.code == 0 && verified.lines.last == "complete", "\(verified.output) \(verified.errors)")
         }
         let erased = try await shelf.run(["erase", "van", "--yes", "--broker", broker.url])
@@ -527,7 +531,7 @@ import TrackingStore
             $0.contains("\"state\":\"ENDED\"") && $0.components(separatedBy: "{\"event\":\"location\"").count > 20
         }
         watch.terminate()
-        let lines = try await watch.result(within: .seconds(20)).output.split(separator: "\n")
+        let lines = try await watch.result(within: .seconds(60)).output.split(separator: "\n")
         let told = lines.filter { $0.hasPrefix("{\"event\":\"trip\"") || $0.hasPrefix("{\"event\":\"event\"") }
         #expect(told.count == 3, "\(told)")
         #expect(told.allSatisfy { $0.contains("\"trackable\":\"copy\"") })
@@ -561,7 +565,7 @@ import TrackingStore
         #expect(replay.code == 0, "\(replay.errors)")
         try await watch.wait { $0.components(separatedBy: "LOW_BATTERY").count > 20 }
         watch.terminate()
-        _ = try await watch.result(within: .seconds(20))
+        _ = try await watch.result(within: .seconds(60))
         let history = try await shelf.run(["history", "van"])
         #expect(history.code == 0 && history.output.isEmpty)
     }
@@ -700,9 +704,13 @@ extension HistoryCommandTests {
 
     /// The topics of trackables on which a broker keeps something.
     static func kept(at broker: MosquittoProcess) async throws -> [String] {
-        let heard = try await self.run(
-            "mosquitto_sub", ["-p", "\(broker.port)", "-t", "tracking/#", "-F", "%t", "-W", "1"])
-        return heard.lines.filter { !$0.hasPrefix("tracking/_clients/") }.sorted()
+        // What stands on the last topic comes when all the rest has come.
+        try await self.keep(Array("x".utf8), on: "mark", at: broker)
+        let listener = try RunningProgram(
+            "/usr/bin/mosquitto_sub", ["-p", "\(broker.port)", "-t", "tracking/#", "-t", "mark", "-F", "%t"])
+        try await listener.wait(for: "mark\n")
+        let heard = try await listener.end()
+        return heard.lines.filter { $0 != "mark" && !$0.hasPrefix("tracking/_clients/") }.sorted()
     }
 }
 

@@ -1,18 +1,40 @@
+import Foundation
+import Synchronization
 import TrackingCore
+
+/// The records that a program said it had written; each line of its log is read once, however often it is asked.
+final class RecordLog: Sendable {
+    private struct State {
+        var end: UInt64 = 0
+        var names: Set<TestRecorder.Name> = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Reads on, and returns all.
+    func names(of program: RunningProgram) -> Set<TestRecorder.Name> {
+        self.state.withLock { state in
+            let data = program.errorLines(from: state.end)
+            state.end += UInt64(data.count)
+            for line in String(decoding: data, as: UTF8.self).split(separator: "\n") where line.hasSuffix(" logged") {
+                state.names.formUnion(Self.names(in: line))
+            }
+            return state.names
+        }
+    }
+
+    private static func names(in line: Substring) -> [TestRecorder.Name] {
+        guard let match = line.firstMatch(of: #/seqs=([0-9\- ]+?) stream=([a-z0-9]+)/#),
+            let stream = StreamID(String(match.2))
+        else { return [] }
+        return match.1.split(separator: " ").flatMap { range in
+            let bounds = range.split(separator: "-").compactMap { UInt64($0) }
+            return (bounds[0]...bounds[bounds.count - 1]).map { TestRecorder.Name(stream: stream, seq: $0) }
+        }
+    }
+}
 
 extension RunningProgram {
     /// The records that an agent with `--log-level trace` said it had written, by name.
-    var loggedRecords: Set<TestRecorder.Name> {
-        var names: Set<TestRecorder.Name> = []
-        for line in self.errors.split(separator: "\n") {
-            guard let match = line.firstMatch(of: #/seqs=([0-9\- ]+?) stream=([a-z0-9]+).* logged/#),
-                let stream = StreamID(String(match.2))
-            else { continue }
-            for range in match.1.split(separator: " ") {
-                let bounds = range.split(separator: "-").compactMap { UInt64($0) }
-                for seq in bounds[0]...bounds[bounds.count - 1] { names.insert(.init(stream: stream, seq: seq)) }
-            }
-        }
-        return names
-    }
+    var loggedRecords: Set<TestRecorder.Name> { self.recordLog.names(of: self) }
 }

@@ -6,7 +6,7 @@ import Testing
 /// with real Mosquitto and `godwit serve`.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct MapLinkTests {
     private let count = "document.querySelectorAll('#list [role=option]').length"
-    private let limit = Duration.seconds(30)
+    private let limit = Duration.seconds(60)
 
     @Test func whatIsQuietStaysWhenTheLineBreaks() async throws {
         let stage = try await MapStage()

@@ -5,7 +5,7 @@ import Testing
 /// What is to be seen: on narrow and dense screens, with tiles of a region, without Leaflet, of thousands, and of what was recorded
 /// alone. In a real Chromium, with real Mosquitto and `godwit serve`.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct MapViewTests {
-    private let limit = Duration.seconds(30)
+    private let limit = Duration.seconds(60)
 
     /// A map of a page that is not signed in, as the modules are given it.
     private static let makeMap = """

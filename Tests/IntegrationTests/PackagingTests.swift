@@ -95,15 +95,15 @@ import Testing
         let wrapper = try self.supervised("exit \(code)")
         try await wrapper.waitForLog("it ended with \(code)")
         wrapper.terminate()
-        _ = try await wrapper.result(within: .seconds(10))
+        _ = try await wrapper.result(within: .seconds(60))
     }
 
     @Test func whatMayGetBetterEndsAndIsToldToEnd() async throws {
-        #expect(try await self.supervised("exit 69").result(within: .seconds(10)).code == 69)
+        #expect(try await self.supervised("exit 69").result(within: .seconds(60)).code == 69)
         let wrapper = try self.supervised("trap 'exit 7' TERM; echo up; while :; do sleep 0.1; done")
         try await wrapper.wait { $0 == "up\n" }
         wrapper.terminate()
-        #expect(try await wrapper.result(within: .seconds(10)).code == 7)
+        #expect(try await wrapper.result(within: .seconds(60)).code == 7)
     }
 
     @Test(arguments: ["godwit-agent.openrc", "godwit-agent-supervised"])

@@ -41,6 +41,8 @@ struct Programs {
 
 /// A program of this package that runs; killed at the latest when the last reference to it goes.
 final class RunningProgram: Sendable {
+    /// What was read of its log so far.
+    let recordLog = RecordLog()
     private let process: ChildProcess
     private let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-test-\(UUID().uuidString)")
 
@@ -77,6 +79,16 @@ final class RunningProgram: Sendable {
     /// What it wrote to standard error so far.
     var errors: String { self.text("err") }
 
+    /// What it wrote to standard error from byte `start` on, up to the end of its last whole line.
+    func errorLines(from start: UInt64) -> Data {
+        guard let file = try? FileHandle(forReadingFrom: self.folder.appending(path: "err")) else { return Data() }
+        defer { try? file.close() }
+        guard (try? file.seek(toOffset: start)) != nil, let data = try? file.readToEnd(),
+            let end = data.lastIndex(of: UInt8(ascii: "\n"))
+        else { return Data() }
+        return data[...end]
+    }
+
     private func text(_ name: String) -> String {
         (try? String(contentsOf: self.folder.appending(path: name), encoding: .utf8)) ?? ""
     }
@@ -99,7 +111,11 @@ final class RunningProgram: Sendable {
 
     /// Waits until it has logged what is looked for.
     func waitForLog(_ text: String, within limit: Duration = .seconds(120)) async throws {
-        try await self.wait(within: limit) { _ in self.errors.contains(text) }
+        try await self.wait(within: limit) { _ in
+            // Whole lines: the rest of one may be wanted as well.
+            let lines = self.errors.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+            return lines.contains { $0.contains(text) }
+        }
     }
 
     /// Waits for the end.

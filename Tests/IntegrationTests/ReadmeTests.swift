@@ -103,6 +103,7 @@ import Testing
             case "godwit" where line.hasPrefix("godwit watch"): try await command.wait(for: " van-7 location 52.6")
             case "godwit" where line.hasPrefix("godwit token"): try await command.wait(for: "gw_")
             case "godwit" where line.hasPrefix("godwit serve"): try await command.waitForLog("listening on")
+            case "godwit" where line.hasPrefix("godwit record"): try await command.waitForLog("taking in")
             case "mosquitto_sub": try await command.wait(for: "tracking/van-7 {\"location\"")
             default: break
             }
@@ -120,7 +121,7 @@ import Testing
             "/usr/bin/env", ["-C", Programs.root.path(), "/bin/sh", "-c", command],
             environment: [
                 "PATH": "\(programs):\(path)", "XDG_CONFIG_HOME": broker.directory.path(),
-                "XDG_STATE_HOME": broker.directory.path(),
+                "XDG_STATE_HOME": broker.directory.path(), "GODWIT_LOG_LEVEL": "info",
             ])
     }
 

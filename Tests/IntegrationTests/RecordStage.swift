@@ -143,7 +143,7 @@ enum MosquittoTool {
         defer { try? FileManager.default.removeItem(at: file) }
         let child = try ChildProcess(
             "/usr/bin/env",
-            ["mosquitto_sub", "-p", "\(broker.port)", "-t", topic, "-C", "1", "-W", "2", "--retained-only"],
+            ["mosquitto_sub", "-p", "\(broker.port)", "-t", topic, "-C", "1", "-W", "10", "--retained-only"],
             output: file.path())
         _ = try await child.waitForEnd(within: .seconds(60))
         return (try? String(contentsOf: file, encoding: .utf8)) ?? ""

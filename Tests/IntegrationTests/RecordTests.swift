@@ -107,7 +107,7 @@ import TrackingStore
                 recorder = try stage.recorder()
             }
             try await group.next()
-            let deadline = ContinuousClock.now + .seconds(30)
+            let deadline = ContinuousClock.now + .seconds(60)
             while try await stage.report().points < count, ContinuousClock.now < deadline {
                 try await Task.sleep(for: .milliseconds(100))
             }
@@ -150,7 +150,7 @@ import TrackingStore
         let stage = try await RecordStage()
         let recorder = try stage.recorder()
         try await recorder.waitForLog("taking in")
-        let first = try stage.agent(fixes: 400, speed: "20")
+        let first = try stage.agent(fixes: 1_200, speed: "20")
         try await first.wait { _ in first.loggedRecords.count >= 20 }
         try await stage.waitUntilStored(first.loggedRecords)
         // Another program holds the database: as good as a disk that is full.
@@ -239,7 +239,7 @@ import TrackingStore
         first = try recorder("one")
         #expect(try await agent.result(within: .seconds(90)).code == 0, "\(agent.errors.suffix(2000))")
         let store = try await PostgresHistoryStore(address: address)
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(60)
         var report = try #require(try await store.verify(stage.van))
         while !(report.points == 3_000 && report.isComplete), ContinuousClock.now < deadline {
             try await Task.sleep(for: .milliseconds(100))
@@ -384,7 +384,7 @@ import TrackingStore
                 return min(van, try await store.verify(bus)?.points ?? 0)
             }
         }
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(60)
         while try await recorded() < 8, ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(100)) }
         let watch = try Programs.start(
             "godwit",

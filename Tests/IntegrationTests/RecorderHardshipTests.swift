@@ -183,7 +183,7 @@ import TrackingStore
             ],
             environment: ["NOTIFY_SOCKET": manager.name])
         try await recorder.waitForLog("taking in")
-        let agent = try stage.agent(fixes: 400, speed: "20")
+        let agent = try stage.agent(fixes: 1_200, speed: "20")
         try await agent.wait { _ in agent.loggedRecords.count >= 20 }
         try await server.kill()
         try await recorder.waitForLog("the store takes nothing", within: .seconds(60))

@@ -60,7 +60,7 @@ import TrackingTesting
 
     /// Checks that all of `names` came, each with one content, and in order within its stream.
     private static func check(_ recorder: TestRecorder, _ names: Set<TestRecorder.Name>) async throws {
-        try await recorder.wait(for: names, within: .seconds(40))
+        try await recorder.wait(for: names, within: .seconds(60))
         for (name, contents) in recorder.contents.records {
             #expect(Set(contents).count == 1, "\(name) came with two contents")
         }

@@ -35,7 +35,7 @@ final class Relay: Sendable {
             while True: signal.pause()
             """
         self.program = try RunningProgram("/usr/bin/python3", ["-c", script])
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(60)
         while !LoopbackPort.accepts(self.port) {
             guard ContinuousClock.now < deadline else { throw TestSupportError("the relay does not listen") }
             try await Task.sleep(for: .milliseconds(20))

@@ -79,7 +79,7 @@ import TrackingTesting
                     try await self.bothOnline(seq: 1)
                     try await body()
                     self.subscriber.finish()
-                    self.publisher.finish(within: .seconds(5))
+                    self.publisher.finish(within: .seconds(60))
                     try await group.waitForAll()
                 } catch {
                     group.cancelAll()
@@ -137,7 +137,7 @@ import TrackingTesting
     }
 
     private func play(
-        answerTimeout: Duration = .milliseconds(500), _ body: (Scene) async throws -> Void
+        answerTimeout: Duration = .seconds(5), _ body: (Scene) async throws -> Void
     ) async throws {
         let scene = try await Scene(answerTimeout: answerTimeout)
         try await scene.play { try await body(scene) }

@@ -108,7 +108,7 @@ import Testing
         try await waitUntil {
             let known = try await RunningProgram(
                 "/usr/bin/sqlite3", [database, "SELECT holds FROM ruleState WHERE rule = 'away'"]
-            ).result(within: .seconds(20))
+            ).result(within: .seconds(60))
             return known.lines == ["1"]
         }
         try await self.send(52.67, to: port, token)
@@ -191,7 +191,7 @@ import Testing
             #expect(tap.events("FENCE_LEFT", of: phone).isEmpty, "\(phone)")
         }
         gateway.terminate()
-        #expect(try await gateway.result(within: .seconds(20)).code == 0, "\(gateway.errors)")
+        #expect(try await gateway.result(within: .seconds(60)).code == 0, "\(gateway.errors)")
     }
 
     /// A device that was restarted while it was away sends its events and trips in batches alone, perhaps several times.

@@ -68,7 +68,7 @@ import TrackingMQTT
 
     @Test func aDeviceThatDoesNotAnswerIsNamed() async throws {
         let broker = try await MosquittoProcess.start()
-        let result = try await self.send(broker, ["report", "gone", "--timeout", "1"])
+        let result = try await self.send(broker, ["report", "gone", "--timeout", "5"])
         #expect(result.code == 1)
         #expect(result.output == "gone: no answer\n")
     }

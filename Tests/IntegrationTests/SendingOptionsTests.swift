@@ -68,9 +68,9 @@ import Testing
         #expect(try await agent.result(within: .seconds(60)).code == 0)
         try await stage.tap.wait { self.arrived($0) == Set(1...120) }
         let updates = stage.tap.updates(of: "van").map(\.seq)
-        // 25 fixes are 500 m; the last position goes at the end.
-        #expect((5...7).contains(updates.count) && updates[0] <= 20 && updates.last == 120, "\(updates)")
-        for (one, next) in zip(updates, updates.dropFirst()).dropLast() { #expect(next - one >= 20, "\(updates)") }
+        // 25 fixes are 500 m, and the last position goes at the end; where the broker is slow, a newer one goes in its place.
+        #expect((2...7).contains(updates.count) && updates.last == 120, "\(updates)")
+        for (number, seq) in updates.dropLast().enumerated() { #expect(seq >= number * 25, "\(updates)") }
     }
 
     @Test func whatIsHeldBackIsInTheLogAtOnceAndGoesAtTheEnd() async throws {
@@ -80,9 +80,12 @@ import Testing
             "--source", "jsonl:\(drive)", "--speed", "20", "--defer", "1000000", "--batch-window", "0.1",
             "--log-level", "trace",
         ])
-        try await agent.wait(within: .seconds(40)) { _ in self.logged(agent).count >= 60 }
-        #expect(stage.tap.updates(of: "van").map(\.seq).filter { $0 > 5 } == [])
-        #expect(stage.tap.batched(of: "van").compactMap(WireTap.seq).filter { $0 > 5 } == [])
+        // What was there when it was connected goes, and no more.
+        try await stage.tap.wait { !$0.updates(of: "van").isEmpty }
+        let before = self.logged(agent).count
+        try await agent.wait { _ in self.logged(agent).count >= before + 120 }
+        #expect(stage.tap.updates(of: "van").count == 1)
+        #expect(self.arrived(stage.tap).allSatisfy { $0 <= before + 60 }, "\(before) \(self.arrived(stage.tap))")
         #expect(try await agent.end().code == 0)
         try await stage.tap.wait { self.arrived($0).isSuperset(of: self.logged(agent)) }
     }
@@ -90,6 +93,7 @@ import Testing
     @Test func withoutTheLiveLaneBatchesBringEverything() async throws {
         let stage = try await Stage()
         let watch = try Programs.start("godwit", ["watch", "--broker", stage.broker.url, "--format", "json", "van"])
+        try await watch.wait { $0.contains(#""status":"ABSENT""#) }
         let drive = try stage.file("drive.jsonl", self.way(120))
         let agent = try stage.agent([
             "--source", "jsonl:\(drive)", "--speed", "20", "--live", "off", "--batch-window", "0.5",
@@ -188,8 +192,9 @@ import Testing
         let agent = try stage.agent(
             ["--source", "jsonl:-", "--pause", "on", "--pause-after", "60", "--visits"], input: input)
         #expect(try await agent.result(within: .seconds(60)).code == 0)
-        try await stage.tap.wait { !$0.events("VISIT", of: "van").isEmpty }
-        for kind in ["PAUSED", "RESUMED", "VISIT"] { #expect(stage.tap.events(kind, of: "van").count == 1, "\(kind)") }
+        let kinds = ["PAUSED", "RESUMED", "VISIT"]
+        try await stage.tap.wait { tap in kinds.allSatisfy { !tap.events($0, of: "van").isEmpty } }
+        for kind in kinds { #expect(stage.tap.events(kind, of: "van").count == 1, "\(kind)") }
         try await stage.tap.wait { tap in
             tap.points(of: "van").contains { WireTap.properties($0)["time"] as? Int == 1_700_000_299 }
         }
@@ -324,6 +329,7 @@ import Testing
             ], environment: ["GODWIT_PASSWORD": "secret", "GODWIT_BROKER": "mqtt://me:secret@127.0.0.1:1"])
         try await stage.tap.wait { !$0.messages(on: "van").isEmpty }
         #expect(try await agent.end().code == 0)
+        try await stage.tap.wait { !$0.events("STOPPING", of: "van").isEmpty }
         let lines = try String(contentsOfFile: told, encoding: .utf8).split(separator: "\n").map(String.init)
         let wire = stage.tap.messages(on: "van/event").map(\.payload)
         #expect(lines == wire.map { "van|second|0|\($0)" })
@@ -352,8 +358,8 @@ import Testing
         #expect(result.code == 0)
         try await stage.tap.wait { tap in tap.points(of: "van").contains { WireTap.seq($0) ?? 0 >= 2_990 } }
         let told = result.errors.matches(of: #/count=(\d+) .*events were not told/#).compactMap { Int($0.1) }
-        // Of 1,500, one was told; 1,000 waited for the end.
-        #expect(told.reduce(0, +) == 1_499 && told.contains(1_000), "\(result.errors)")
+        // Of 1,500, one was told, or one more for every half minute that it took; 1,000 waited for the end.
+        #expect((1_497...1_499).contains(told.reduce(0, +)) && told.contains(1_000), "\(result.errors)")
     }
 
     // MARK: - Units

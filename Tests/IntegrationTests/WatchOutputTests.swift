@@ -127,7 +127,7 @@ import TrackingCore
         #expect(result.errors.contains("standard output"), "\(result.errors)")
     }
 
-    @Test(arguments: [["--timeout", "5"], []])
+    @Test(arguments: [["--timeout", "15"], []])
     func itsOwnEndIsNoNews(more: [String]) async throws {
         let broker = try await MosquittoProcess.start()
         let agent = try self.agent(broker)

@@ -103,7 +103,7 @@ import TrackingCore
     }
 
     private func wait(until condition: () -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         while !condition() {
             try #require(ContinuousClock.now < deadline, "it did not happen in time")
             try await Task.sleep(for: .milliseconds(5))

@@ -27,7 +27,7 @@ import TrackingCore
 
     private func run(
         _ words: [String], input: String = "x\n", environment: [String: String] = ["PATH": "/usr/bin:/bin"],
-        limit: Duration = .seconds(20)
+        limit: Duration = .seconds(60)
     ) async -> EventProgram.Outcome {
         await EventProgram(words: words, limit: limit).run(Array(input.utf8), environment: environment)
     }
@@ -66,15 +66,15 @@ import TrackingCore
     @Test(arguments: [false, true]) func whatTakesTooLongIsKilledWithAllThatItStarted(isOver: Bool) async throws {
         let folder = try Folder()
         let script = try folder.script(
-            "sleep 55 & echo $! > \(folder.url.path())/c; mv \(folder.url.path())/c \(folder.url.path())/child; wait")
-        let program = EventProgram(words: [script], limit: isOver ? .seconds(50) : .milliseconds(500))
+            "sleep 600 & echo $! > \(folder.url.path())/c; mv \(folder.url.path())/c \(folder.url.path())/child; wait")
+        let program = EventProgram(words: [script], limit: isOver ? .seconds(120) : .seconds(10))
         let child = folder.url.appending(path: "child").path()
         let outcome = await program.run([], environment: ["PATH": "/usr/bin:/bin"]) {
             isOver && FileManager.default.fileExists(atPath: child)
         }
         #expect(outcome == .killed)
         let id = try #require(Int32(folder.read("child").trimmingCharacters(in: .whitespacesAndNewlines)))
-        let deadline = ContinuousClock.now + .seconds(10)
+        let deadline = ContinuousClock.now + .seconds(60)
         // Gone, or waiting for whoever takes over orphans.
         while kill(id, 0) == 0, !self.isZombie(id), ContinuousClock.now < deadline {
             try await Task.sleep(for: .milliseconds(10))

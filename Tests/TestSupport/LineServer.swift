@@ -61,7 +61,7 @@ public final class LineServer: Sendable {
         let deadline = ContinuousClock.now + .seconds(60)
         while self.openConnections > 0 {
             guard ContinuousClock.now < deadline else {
-                throw TestSupportError("\(self.openConnections) connections stand after 20 s: \(self.log.elements)")
+                throw TestSupportError("\(self.openConnections) connections stand after 60 s: \(self.log.elements)")
             }
             try await Task.sleep(for: .milliseconds(5))
         }

@@ -91,12 +91,12 @@ public final class EventStream: Sendable {
     /// Goes away without a word.
     public func close() { self.connection.close() }
 
-    /// The first event that is looked for, within 20 s.
+    /// The first event that is looked for, within 60 s.
     public func first(where isIt: @escaping @Sendable (ServerSentEvent) -> Bool) async throws -> ServerSentEvent {
         try await withThrowingTaskGroup(of: ServerSentEvent?.self) { group in
             group.addTask { await self.events.first(where: isIt) }
             group.addTask {
-                try await Task.sleep(for: .seconds(20))
+                try await Task.sleep(for: .seconds(60))
                 throw TestSupportError("the event was not told within 60 s")
             }
             defer { group.cancelAll() }
@@ -267,7 +267,8 @@ final class HTTPConnection: Sendable {
 
     private func receive(into state: inout State) throws -> Bool {
         var bytes = [UInt8](repeating: 0, count: 65_536)
-        let count = recv(self.descriptor, &bytes, bytes.count, 0)
+        var count = -1
+        repeat { count = recv(self.descriptor, &bytes, bytes.count, 0) } while count < 0 && errno == EINTR
         guard count >= 0 else { throw TestSupportError("nothing came in time: \(String(cString: strerror(errno)))") }
         // A fresh one: what was cut off in front keeps its indices otherwise.
         state.buffer = Data(state.buffer) + bytes[..<count]

@@ -35,7 +35,7 @@ public final class NotifySocket: Sendable {
 
     /// The next message.
     ///
-    /// - Throws: `TestSupportError` when none came within 20 s.
+    /// - Throws: `TestSupportError` when none came within 60 s.
     public func next() async throws -> String {
         let deadline = ContinuousClock.now + .seconds(60)
         var buffer = [UInt8](repeating: 0, count: 1024)

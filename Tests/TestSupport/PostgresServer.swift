@@ -63,7 +63,7 @@ public final class PostgresServer: Sendable {
         try await process.waitForEnd()
         // After SIGKILL the others see that the first is gone, and end: those that were at work would do so only after it.
         for id in others { Glibc.kill(id, signal) }
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         for id in others {
             while Glibc.kill(id, 0) == 0 {
                 guard ContinuousClock.now < deadline else {

@@ -33,7 +33,7 @@ public final class PseudoTerminal: Sendable {
 
     /// Sends bytes as the receiver, and returns once whoever has the line open has read them.
     ///
-    /// - Throws: `TestSupportError` when they were not read within 20 s.
+    /// - Throws: `TestSupportError` when they were not read within 60 s.
     public func send(_ bytes: some Sequence<UInt8>) async throws {
         var rest = Array(bytes)[...]
         try await Self.wait("the line's reader to take \(rest.count) bytes") {
@@ -67,7 +67,7 @@ public final class PseudoTerminal: Sendable {
     private static func wait(_ what: String, until condition: () -> Bool) async throws {
         let deadline = ContinuousClock.now + .seconds(60)
         while !condition() {
-            guard ContinuousClock.now < deadline else { throw TestSupportError("waited 20 s for \(what)") }
+            guard ContinuousClock.now < deadline else { throw TestSupportError("waited 60 s for \(what)") }
             try await Task.sleep(for: .milliseconds(1))
         }
     }

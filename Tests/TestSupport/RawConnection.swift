@@ -29,6 +29,20 @@ public final class RawConnection: Sendable {
 
     deinit { close(self.descriptor) }
 
+    /// Whether the program at the other end, on this machine, keeps it open: what it sent may wait here to be read.
+    public var isOpenAtPeer: Bool {
+        var (address, size) = (sockaddr_in(), socklen_t(MemoryLayout<sockaddr_in>.size))
+        let isNamed = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(self.descriptor, $0, &size) == 0 }
+        }
+        let port = String(in_port_t(bigEndian: address.sin_port), radix: 16, uppercase: true)
+        let table = (try? String(contentsOfFile: "/proc/net/tcp", encoding: .utf8)) ?? ""
+        let end = ":" + String(repeating: "0", count: 4 - port.count) + port
+        // Number, local address, remote address, state: 01 is a connection that stands.
+        let rows = table.split(separator: "\n").map { $0.split(separator: " ") }
+        return isNamed && rows.contains { $0.count > 3 && $0[2].hasSuffix(end) && $0[3] == "01" }
+    }
+
     /// Sends as much as is taken at once.
     ///
     /// - Returns: How many bytes were taken; `nil` where the peer has closed.

@@ -283,7 +283,7 @@ private final class RawClient {
     func waitForEnd() async throws { try await self.read { self.hasEnded } }
 
     private func read(until isEnough: () -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         var buffer = [UInt8](repeating: 0, count: 4096)
         while !isEnough() {
             let count = Foundation.read(self.descriptor, &buffer, buffer.count)

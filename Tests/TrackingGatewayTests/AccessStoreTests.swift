@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Synchronization
 import Testing
 import TrackingCore
 
@@ -148,6 +149,18 @@ import TrackingCore
         try database.pool.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('future-9')") }
         #expect { try GatewayDatabase(path: gateway.configuration.database) } throws: {
             ($0 as? TrackingError)?.code == .storeUnusable
+        }
+    }
+
+    /// As where a token is made while the gateway starts for the first time.
+    @Test func thoseThatMakeAFileTogetherAllFindItsTables() throws {
+        for _ in 0..<10 {
+            let folder = TemporaryFolder()
+            let failures = Mutex<[String]>([])
+            DispatchQueue.concurrentPerform(iterations: 4) { _ in
+                do { try folder.database().close() } catch { failures.withLock { $0.append("\(error)") } }
+            }
+            #expect(failures.withLock { $0 } == [])
         }
     }
 

@@ -193,7 +193,7 @@ private let start = 1_790_000_000.0
             let now = scene.now
             scene.caller.withLock {
                 $0 = Caller(
-                    name: "share", reads: .only([van]), span: now..<now.advanced(by: .seconds(10)))
+                    name: "share", reads: .only([van]), span: now..<now.advanced(by: .seconds(20)))
             }
             try scene.move(self.van, 1, time: now.seconds - 5)
             try scene.move(self.van, 2, time: now.seconds)

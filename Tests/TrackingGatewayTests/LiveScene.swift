@@ -123,7 +123,7 @@ final class LiveScene: Sendable {
 
     /// Waits until the gateway asks the publisher of the van for this interval, in ms.
     func isAsked(_ interval: Int?) async throws {
-        let deadline = ContinuousClock.now + .seconds(10)
+        let deadline = ContinuousClock.now + .seconds(60)
         while true {
             let request = self.broker.retained("tracking/van/request/gateway")
             let asked = try request.flatMap { try JSONValue(json: $0)["resolution"]?["desiredInterval"]?.count }

@@ -41,7 +41,7 @@ import TrackingTesting
         }
         func ids() -> [String] { asked.withLock { $0.map(\.id) } }
         func heard(_ what: String, _ isSo: ([String]) -> Bool) async throws {
-            let deadline = ContinuousClock.now + .seconds(20)
+            let deadline = ContinuousClock.now + .seconds(60)
             while !isSo(ids()) {
                 try #require(ContinuousClock.now < deadline, "\(what): \(ids())")
                 try await Task.sleep(for: .milliseconds(10))

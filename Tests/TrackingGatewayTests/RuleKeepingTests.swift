@@ -39,7 +39,9 @@ import TrackingSubscriber
             configuration: RuleKeeper.Configuration(kinds: kinds, readers: ["hook"], seed: 7) { UnixTime(time()) },
             database: try self.folder.database(), events: events, history: history, gate: gate
         ) { (_, _) throws(TrackingError) in }
-        let running = Task { try await keeper.run() }
+        let running = Task {
+            do { try await keeper.run() } catch  where !Task.isCancelled { Issue.record(error) }
+        }
         try await body(heard)
         running.cancel()
         _ = try? await running.value

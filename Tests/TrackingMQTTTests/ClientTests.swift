@@ -16,7 +16,7 @@ import TrackingTesting
             group.addTask { await client.run() }
             do {
                 let value = try await body(client)
-                await client.close(within: .seconds(5))
+                await client.close(within: .seconds(60))
                 try await group.waitForAll()
                 return value
             } catch {
@@ -216,7 +216,7 @@ import TrackingTesting
         try await self.with("closing", broker) { client in
             try await client.withSubscription(to: ["a"]) { messages in
                 try await client.publish(OutgoingMessage("a", "last"))
-                await client.close(within: .seconds(5))
+                await client.close(within: .seconds(60))
                 var texts: [String] = []
                 for try await message in messages { texts.append(message.text) }
                 #expect(texts == ["last"])

@@ -16,7 +16,7 @@ import TrackingMQTT
             try await TestClient.with(configuration) { client in
                 try await client.connected()
                 let messages = (0..<500).map { TransportCommand.publish(OutgoingMessage("m", "\($0)"), UInt64($0)) }
-                client.transport.send(messages + [.close(within: .seconds(10))])
+                client.transport.send(messages + [.close(within: .seconds(60))])
                 client.transport.send([.publish(OutgoingMessage("m", "too late"), 9_999)])
                 let end = try await client.disconnection()
                 #expect(end.reason == nil)
@@ -44,7 +44,7 @@ import TrackingMQTT
             let end = try await client.disconnection()
             #expect(end.retry == nil)
             let took = start.duration(to: clock.now)
-            #expect(took >= .milliseconds(200) && took < .seconds(5))
+            #expect(took >= .milliseconds(200) && took < .seconds(60))
             broker.thaw()
         }
     }

@@ -71,7 +71,7 @@ import TrackingMQTT
         try await TestClient.with(configuration) { client in
             try await client.connected(0)
             broker.freeze()
-            let events = try await client.log.wait("a lost connection", within: .seconds(30)) {
+            let events = try await client.log.wait("a lost connection", within: .seconds(60)) {
                 $0.disconnection != nil
             }
             broker.thaw()

@@ -39,7 +39,7 @@ import TrackingTesting
                     await self.until(.online, others)
                     await self.until(.failed, states)
                     if removing { first.remove(van) }
-                    first.finish(within: .seconds(5))
+                    first.finish(within: .seconds(60))
                     second.finish(within: .zero)
                 }
             }

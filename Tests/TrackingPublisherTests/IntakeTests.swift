@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TrackingCore
 
@@ -311,7 +312,7 @@ struct IntakeTests {
             #expect(talk.machine.assets.keys.count == others + 1 && talk.machine.assets.touched.isEmpty)
             // The quickest of some: another program may have the processor meanwhile.
             return try (1...5).map { round in
-                try ContinuousClock().measure { for second in 0..<20 { _ = try talk.take([round * 30 + second]) } }
+                try ProcessorTime.measure { for second in 0..<20 { _ = try talk.take([round * 30 + second]) } }
             }.min() ?? .zero
         }
         let (few, many) = (try time(beside: 20), try time(beside: 400))

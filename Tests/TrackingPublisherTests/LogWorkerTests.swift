@@ -26,11 +26,11 @@ import TrackingCore
             for seq in UInt64(1)...4 { remove(seq, goesOn: true) }
             #expect(try await storage.summary().total.count == 20)
             remove(5, goesOn: true)
-            while try await storage.summary().total.count > 15 { await Task.yield() }
+            while try await storage.summary().total.count > 15 { try await Task.sleep(for: .milliseconds(2)) }
             remove(6, goesOn: true)
             #expect(try await storage.summary().total.count == 15)
             remove(7, goesOn: false)
-            while try await storage.summary().total.count > 13 { await Task.yield() }
+            while try await storage.summary().total.count > 13 { try await Task.sleep(for: .milliseconds(2)) }
             remove(8, goesOn: true)
             worker.finish()
             try await group.waitForAll()
@@ -54,8 +54,7 @@ import TrackingCore
 
         func wait(for count: Int) async throws {
             while self.all.count < count {
-                try Task.checkCancellation()
-                await Task.yield()
+                try await Task.sleep(for: .milliseconds(2))
             }
         }
 
@@ -119,7 +118,7 @@ import TrackingCore
             worker.ask([try Self.append(2), (van, .keep("trip", [1])), (van, .keep("commands", [1]))])
             try await said.wait(for: 1)
             worker.ask([(van, .keep("trip", [2]))])
-            while storage.calls.count(where: { $0 == .append }) < 2 { await Task.yield() }
+            while storage.calls.count(where: { $0 == .append }) < 2 { try await Task.sleep(for: .milliseconds(2)) }
             worker.ask([try Self.append(3)])
             try await said.wait(for: 2)
             worker.finish()
@@ -137,7 +136,7 @@ import TrackingCore
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await worker.run { _, _ in } }
             worker.ask([(van, .keep("trip", [1]))])
-            while !storage.calls.contains(.append) { await Task.yield() }
+            while !storage.calls.contains(.append) { try await Task.sleep(for: .milliseconds(2)) }
             worker.finish()
             try await group.waitForAll()
         }

@@ -14,10 +14,10 @@ import TrackingTesting
         #expect(publisher.isOpeningLog)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await publisher.run() }
-            while storage.calls.isEmpty { await Task.yield() }
+            while storage.calls.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
             #expect(publisher.isOpeningLog)
             end.finish()
-            while publisher.isOpeningLog { await Task.yield() }
+            while publisher.isOpeningLog { try await Task.sleep(for: .milliseconds(2)) }
             #expect(await publisher.snapshot() != nil)
             publisher.finish(within: .zero)
             try await group.waitForAll()

@@ -299,7 +299,7 @@ import TrackingCore
                 // Killed somewhere after the first: a random number of records later.
                 let wanted = (try? Data(contentsOf: URL(filePath: output)).count) ?? 0
                 let more = Int.random(in: 100...20_000, using: &random)
-                let deadline = ContinuousClock.now + .seconds(20)
+                let deadline = ContinuousClock.now + .seconds(60)
                 while LogRows.size(of: output) < wanted + more, ContinuousClock.now < deadline {
                     try await Task.sleep(for: .milliseconds(1))
                 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TrackingCore
 import TrackingSubscriber
@@ -6,7 +7,7 @@ import TrackingSubscriber
 @Suite struct ManyPublishersTests {
     @Test func theLastStrangersCostAsMuchAsTheFirst() throws {
         var talk = try SubscriberConversation.online()
-        func time(_ step: () -> Void) -> Duration { ContinuousClock().measure(step) }
+        func time(_ step: () -> Void) -> Duration { ProcessorTime.measure(step) }
         let blocks = (0..<40).map { block in
             time {
                 for number in 0..<100 {

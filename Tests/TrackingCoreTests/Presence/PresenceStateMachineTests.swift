@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import TrackingCore
@@ -304,7 +305,7 @@ import Testing
                 now: MonotonicTime(.zero))
         }
         let rounds = (0..<5).map { _ in
-            ContinuousClock().measure {
+            ProcessorTime.measure {
                 for id in ids.prefix(200) {
                     #expect(machine.members(of: .publisher, on: id).count == 1)
                     #expect(machine.standingPublishers(on: id).count == 1)
@@ -330,7 +331,7 @@ import Testing
         let birth = Liveness(status: .online(lease: .seconds(90)), session: session, connection: 0)
         let blocks = try (0..<40).map { block in
             let ids = try (0..<100).map { try TrackableID("van-\(block * 100 + $0)") }
-            return ContinuousClock().measure {
+            return ProcessorTime.measure {
                 for id in ids {
                     _ = machine.heard(
                         presence, kind: .publisher, on: id, from: client, isRetained: false, now: MonotonicTime(.zero))

@@ -73,6 +73,35 @@ import TrackingRuntime
         }
     }
 
+    /// It is gone before it hears of the cycle.
+    @Test func whatAGPSDSaidBeforeItWentIsHeard() async throws {
+        let server = try TestServer()
+        defer { server.stop() }
+        let source = GPSDSource(host: "127.0.0.1", port: server.port)
+        await source.use(.every(milliseconds: 5000))
+        let log = EventLog<SourceEvent>()
+        let error = try await withThrowingTaskGroup(of: TrackingError?.self) { group in
+            group.addTask {
+                do throws(TrackingError) {
+                    try await source.run { event in
+                        log.append(event)
+                        guard log.fixes.count == 1 else { return }
+                        server.reset()
+                        try? await server.log.wait(for: "close") { $0.last == .closed }
+                    }
+                    return nil
+                } catch {
+                    return error
+                }
+            }
+            try await server.log.wait(for: "watch") { $0.contains(Self.watch) }
+            server.send(Self.fix(1) + Self.greeting + Self.fix(2) + Self.fix(3))
+            return try await group.next() ?? nil
+        }
+        #expect(error?.code == .inputUnreadable)
+        #expect(log.fixes.count == 3, "\(log.all)")
+    }
+
     @Test func aHostThatDoesNotAnswerIsAnError() async throws {
         let server = try TestServer()
         server.stop()

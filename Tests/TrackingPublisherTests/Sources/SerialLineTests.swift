@@ -30,7 +30,7 @@ private final class Cable: Sendable {
     /// What the source has written so far.
     func received() -> [UInt8] {
         var polled = pollfd(fd: self.master, events: Int16(POLLIN), revents: 0)
-        guard poll(&polled, 1, 20) > 0, polled.revents & Int16(POLLIN) != 0 else { return [] }
+        guard poll(&polled, 1, 0) > 0, polled.revents & Int16(POLLIN) != 0 else { return [] }
         var buffer = [UInt8](repeating: 0, count: 1024)
         let count = read(self.master, &buffer, buffer.count)
         return count > 0 ? Array(buffer[..<count]) : []
@@ -39,10 +39,10 @@ private final class Cable: Sendable {
     /// Waits until the source has written `expected`.
     func wait(for expected: [UInt8]) async throws {
         var all: [UInt8] = []
-        let deadline = SourceClock.now.advanced(by: .seconds(30))
+        let deadline = SourceClock.now.advanced(by: .seconds(60))
         while !all.contains(expected), SourceClock.now < deadline {
             all += self.received()
-            await Task.yield()
+            try await Task.sleep(for: .milliseconds(5))
         }
         #expect(all.contains(expected), "got \(String(decoding: all, as: UTF8.self))")
     }
@@ -117,7 +117,7 @@ private final class Cable: Sendable {
     /// Sends an epoch until a fix with its time arrives: what is sent before the source has opened the line is lost.
     private func sendUntilHeard(_ cable: Cable, _ log: EventLog<SourceEvent>, _ epoch: [String]) async throws {
         let before = log.fixes.count
-        for _ in 0..<100 where log.fixes.count == before {
+        for _ in 0..<150 where log.fixes.count == before {
             cable.send(Sentences.text(epoch))
             try? await log.wait(for: "fix", within: .milliseconds(400)) { _ in log.fixes.count > before }
         }

@@ -55,33 +55,44 @@ public struct GPSDSource: LocationSource {
         var splitter = LineSplitter()
         var machine = GPSDSessionStateMachine(
             name: self.facts.name, asksForCycle: self.asksForCycle, resolution: self.wanted.current)
-        try await self.perform(machine.connected(now: SourceClock.now), channel, deliver)
-        while true {
-            switch try await channel.read(until: machine.deadline) {
-            case .bytes(let bytes):
-                for line in splitter.append(bytes) {
-                    try await self.perform(machine.received(line, now: SourceClock.now), channel, deliver)
+        // Why gpsd takes nothing any more: what it said before it went is heard all the same.
+        var refusal: TrackingError?
+        func perform(_ actions: [GPSDSessionStateMachine.Action]) async throws(TrackingError) {
+            for action in actions {
+                switch action {
+                case .send(let line):
+                    if refusal == nil { refusal = try await self.refusal(of: line, channel) }
+                case .deliver(let event): await deliver(event)
+                case .fail(let error): throw error
                 }
-            case .end: throw TrackingError(.inputUnreadable, "\(self.facts.name): gpsd closed the connection")
+            }
+        }
+        try await perform(machine.connected(now: SourceClock.now))
+        while true {
+            switch try await channel.read(until: refusal == nil ? machine.deadline : SourceClock.now) {
+            case .bytes(let bytes):
+                for line in splitter.append(bytes) { try await perform(machine.received(line, now: SourceClock.now)) }
+            case .end:
+                throw refusal ?? TrackingError(.inputUnreadable, "\(self.facts.name): gpsd closed the connection")
             case .news:
                 guard let resolution = self.wanted.current else { continue }
-                try await self.perform(machine.resolutionChanged(to: resolution), channel, deliver)
-            case .quiet: break
+                try await perform(machine.resolutionChanged(to: resolution))
+            case .quiet: if let refusal { throw refusal }
             }
-            try await self.perform(machine.timerFired(now: SourceClock.now), channel, deliver)
+            try await perform(machine.timerFired(now: SourceClock.now))
         }
     }
 
-    private func perform(
-        _ actions: [GPSDSessionStateMachine.Action], _ channel: ByteChannel,
-        _ deliver: @escaping @Sendable (SourceEvent) async -> Void
-    ) async throws(TrackingError) {
-        for action in actions {
-            switch action {
-            case .send(let line): try await channel.write(Array(line.utf8))
-            case .deliver(let event): await deliver(event)
-            case .fail(let error): throw error
-            }
+    /// Says a line to gpsd.
+    ///
+    /// - Returns: Why it does not take it; `nil` where it does.
+    private func refusal(of line: String, _ channel: ByteChannel) async throws(TrackingError) -> TrackingError? {
+        do throws(TrackingError) {
+            try await channel.write(Array(line.utf8))
+            return nil
+        } catch {
+            if error.code == .stopped { throw error }
+            return error
         }
     }
 }

@@ -22,7 +22,7 @@ final class EventLog<Element: Sendable>: Sendable {
 
     /// Returns once `condition` holds for what was collected.
     func wait(
-        for what: String, within limit: Duration = .seconds(30), until condition: ([Element]) -> Bool
+        for what: String, within limit: Duration = .seconds(60), until condition: ([Element]) -> Bool
     ) async throws {
         let deadline = SourceClock.now.advanced(by: limit)
         while !condition(self.all) {

@@ -47,6 +47,14 @@ final class TestServer: Sendable {
     /// Drops the client.
     func disconnect() { shutdown(self.client.withLock { $0 }, Int32(SHUT_RDWR)) }
 
+    /// Drops the client as a program that is killed does: what the client says then is refused.
+    func reset() {
+        let client = self.client.withLock { $0 }
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(client, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+        shutdown(client, Int32(SHUT_RD))
+    }
+
     /// Stops listening and drops the client.
     func stop() {
         shutdown(self.listener, Int32(SHUT_RDWR))
