@@ -168,7 +168,7 @@ import TrackingCore
         ("godwit-agent", ["run", "--trackable", "a", "--source", "simulate:", "--speed", "-1"], "0.001 to 1000000"),
         (
             "godwit-agent", ["run", "--trackable", "a", "--source", "simulate:", "--maximum-silence", "-1"],
-            "0 seconds or more"
+            "0 to 1000000000 seconds"
         ),
         ("godwit", ["watch", "a", "--count", "-1"], "1 or more"),
         ("godwit", ["watch", "a", "--timeout", "-1"], "above 0 seconds"),
