@@ -157,9 +157,11 @@ struct SpoolOpening {
     /// How many files were set aside so far, and how many bytes they have.
     private var kept: (files: Int, bytes: Int) {
         let url = URL(filePath: self.path)
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: url.deletingLastPathComponent().path())) ?? []
+        let folder = url.deletingLastPathComponent()
+        let names =
+            (try? FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false))) ?? []
         let paths = names.filter { $0.hasPrefix(url.lastPathComponent + ".damaged-") }
-            .map { url.deletingLastPathComponent().appending(path: $0).path() }
+            .map { folder.appending(path: $0).path(percentEncoded: false) }
         return (paths.count, paths.reduce(0) { $0 + LogRows.size(of: $1) })
     }
 

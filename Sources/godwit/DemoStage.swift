@@ -31,12 +31,14 @@ final class DemoStage: Sendable {
             """
         let file = self.folder.appending(path: "mosquitto.conf")
         try configuration.write(to: file, atomically: true, encoding: .utf8)
-        try self.start(program, ["-c", file.path()], output: FileHandle.nullDevice)
+        try self.start(program, ["-c", file.path(percentEncoded: false)], output: FileHandle.nullDevice)
         self.setBattery(80)
     }
 
     /// The broker's address.
     var address: String { "mqtt://127.0.0.1:\(self.port)" }
+
+    private func path(_ name: String) -> String { self.folder.appending(path: name).path(percentEncoded: false) }
 
     /// The charge that the agent's battery file holds, in percent.
     func setBattery(_ percent: Int) {
@@ -48,7 +50,7 @@ final class DemoStage: Sendable {
 
     /// Starts the agent: a coarse and a fine source, a destination, thresholds.
     func startAgent() throws {
-        let own = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path()
+        let own = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path(percentEncoded: false)
         let program = try Self.find("godwit-agent", beside: [own, Self.ownFolder])
         let log = Pipe()
         log.fileHandleForReading.readabilityHandler = { [weak self] handle in
@@ -64,11 +66,11 @@ final class DemoStage: Sendable {
                 "run", "--trackable", Self.trackable, "--broker", self.address, "--client-id", "demo-agent",
                 "--source", "simulate:#accuracy=BALANCED", "--source", "simulate:#accuracy=HIGH", "--speed", "6",
                 "--destination", Self.destination, "--proximity", "200", "--battery",
-                "file:\(self.folder.appending(path: "battery").path())", "--battery-threshold", "20",
+                "file:\(self.path("battery"))", "--battery-threshold", "20",
                 "--low-battery-multiplier", "5", "--resolution-far", "BALANCED/30000/0", "--resolution-far-watched",
                 "BALANCED/10000/0", "--resolution-near", "BALANCED/10000/0", "--resolution-near-watched", "HIGH/500/0",
-                "--log-level", "info", "--spool", self.folder.appending(path: "spool.sqlite").path(), "--socket",
-                self.folder.appending(path: "agent.sock").path(),
+                "--log-level", "info", "--spool", self.path("spool.sqlite"), "--socket",
+                self.path("agent.sock"),
             ], output: log)
     }
 
@@ -118,13 +120,13 @@ final class DemoStage: Sendable {
 
     private static var ownFolder: String {
         let path = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-        return URL(filePath: path).deletingLastPathComponent().path()
+        return URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)
     }
 
     private static func find(_ name: String, beside folders: [String]) throws -> String {
         let path = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
         for folder in folders + path {
-            let candidate = URL(filePath: folder).appending(path: name).path()
+            let candidate = URL(filePath: folder).appending(path: name).path(percentEncoded: false)
             if FileManager.default.isExecutableFile(atPath: candidate) { return candidate }
         }
         let advice = name == "mosquitto" ? "install it with: apt-get install mosquitto" : "build it with: swift build"

@@ -10,6 +10,23 @@ import Testing
         #expect(demo.output.contains("Every chapter happened"))
     }
 
+    /// Neither where its own files are nor where the programs are need be without spaces.
+    @Test func itsFoldersMayHaveAnyName() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "godwit demo é \(UUID().uuidString)")
+        let path = folder.path(percentEncoded: false)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        for name in ["godwit", "godwit-agent"] {
+            let program = Programs.root.appending(path: ".build/debug/\(name)").resolvingSymlinksInPath()
+            try await ChildProcess.run(
+                "/bin/sh", ["-ec", "ln \"$1\" \"$2\" || cp \"$1\" \"$2\"", "sh", program.path(), "\(path)/\(name)"])
+        }
+        let demo = try RunningProgram(
+            "/usr/bin/env", ["\(path)/godwit", "demo"], environment: ["TMPDIR": "\(path)/"])
+        try await demo.wait(for: "→ resolution")
+        #expect(try await demo.end().code == 0)
+    }
+
     private func children(of demo: RunningProgram) throws -> [Int32] {
         let tasks = "/proc/\(demo.id)/task"
         return try FileManager.default.contentsOfDirectory(atPath: tasks).flatMap { task in

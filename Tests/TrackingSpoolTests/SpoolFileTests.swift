@@ -237,8 +237,10 @@ import TrackingCore
     }
 
     @Test func aRecordThatChangedIsMissingAndTheRestIsSalvaged() async throws {
-        try await withTemporaryFolder { folder in
-            let path = folder.appending(path: "log").path()
+        try await withTemporaryFolder { root in
+            let folder = root.appending(path: "the log é")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+            let path = folder.appending(path: "log").path(percentEncoded: false)
             let log = SQLiteSpool(path: path)
             _ = try await log.open(now: start)
             try await log.append(try entries(1...40))
