@@ -68,6 +68,9 @@ struct WatchRow {
     /// In quotes where the text needs them (RFC 4180).
     private static func quoted(_ text: String) -> String {
         let needsQuotes = text.unicodeScalars.contains { $0 == "," || $0 == "\"" || $0 == "\n" || $0 == "\r" }
-        return needsQuotes ? "\"\(text.replacing("\"", with: "\"\""))\"" : text
+        guard needsQuotes else { return text }
+        // Not characters: a quote with an accent on it is another one.
+        let quoted = text.utf8.flatMap { $0 == UInt8(ascii: "\"") ? [$0, $0] : [$0] }
+        return "\"" + String(decoding: quoted, as: UTF8.self) + "\""
     }
 }

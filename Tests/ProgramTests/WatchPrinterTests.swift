@@ -61,6 +61,8 @@ import TrackingSubscriber
             line == "van-7,2023-11-14T22:13:23.000Z,52.5,-8.25,,,12.5,359.25,,k3,3,false,false,"
                 + "\(TimeText.rfc3339(self.now)),location,,,,,,,ACTUAL")
         #expect(self.lines(.csv, try self.update("a,\"b")).first?.hasPrefix("\"a,\"\"b\",") == true)
+        let accented = self.lines(.csv, try self.update("a,\"\u{301}b")).first ?? ""
+        #expect(accented.utf8.starts(with: "\"a,\"\"\u{301}b\",".utf8))
         #expect(self.lines(.csv, .state(try TrackableID("van"), .online, nil)).isEmpty)
     }
 

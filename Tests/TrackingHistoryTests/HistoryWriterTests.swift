@@ -164,6 +164,11 @@ import TrackingHistory
                 + "\"{\"\"a\"\": \"\"x,y\"\",\n \"\"b\"\":[1,2]}\"\r\n")
     }
 
+    @Test func csvQuotesAQuoteWithAnAccent() throws {
+        let row = try written([Points.full()], .csv, of: "a\"\u{301},b").split(separator: "\r\n").last ?? ""
+        #expect(row.utf8.starts(with: "\"a\"\"\u{301},b\",".utf8))
+    }
+
     @Test func whatIsNoNumberIsLeftOut() throws {
         var point = Points.at(0, 1, 2)
         point.altitude = .nan

@@ -17,6 +17,8 @@ struct CSVWriter: PointWriter {
     private static func field(_ text: String) -> String {
         let special: [UInt8] = [0x22, 0x2C, 0x0A, 0x0D]
         guard text.utf8.contains(where: special.contains) else { return text }
-        return "\"" + text.replacing("\"", with: "\"\"") + "\""
+        // Not characters: a quote with an accent on it is another one.
+        let quoted = text.utf8.flatMap { $0 == 0x22 ? [$0, $0] : [$0] }
+        return "\"" + String(decoding: quoted, as: UTF8.self) + "\""
     }
 }
