@@ -145,6 +145,25 @@ import TrackingMQTT
         #expect(reason.code == .tlsFailed || reason.code == .brokerUnreachable, "\(reason)")
     }
 
+    @Test func whereNothingListensNoBrokerHasClosedAnything() async throws {
+        let certificates = try await Certificates()
+        let broker = try await MosquittoProcess.start()
+        try await broker.stop()
+        let reason = try await self.reason(certificates.configuration(broker))
+        #expect(reason.code == .brokerUnreachable)
+        #expect(reason.message.contains("nothing listens there"), "\(reason)")
+    }
+
+    @Test func aBrokerThatWantsTLSSaysHowItIsAddressed() async throws {
+        let certificates = try await Certificates()
+        let broker = try await certificates.broker("right", lines: ["allow_anonymous true"])
+        let configuration = try TestClient.configuration("van-7", port: broker.port)
+        try await TestClient.with(configuration) { client in
+            let end = try await client.disconnection("MQTT 3.1.1") { $0.reason?.message.contains("mqtts") == true }
+            #expect(end.reason?.code == .brokerUnreachable)
+        }
+    }
+
     @Test func aKeyThatDoesNotFitIsNamed() async throws {
         let certificates = try await Certificates()
         let broker = try await certificates.demandingBroker()

@@ -103,11 +103,15 @@ extension MQTTConnection {
             return .unreachable(TrackingError(.tlsFailed, "no TLS with \(link.endpoint): \(complaint)"))
         }
         if link.isUp {
+            let advice = link.tls == nil ? "; where it speaks TLS, the address begins with mqtts" : ""
             return .closedUnanswered(
                 TrackingError(
-                    .brokerUnreachable, "\(link.endpoint) closed without answering \(link.attempt.version.name)"))
+                    .brokerUnreachable,
+                    "\(link.endpoint) closed without answering \(link.attempt.version.name)\(advice)"))
         }
-        return .unreachable(TrackingError(.brokerUnreachable, "\(link.endpoint) cannot be reached: \(result.text)"))
+        // OpenSSL reads away why there is no connection.
+        let reason = link.tls != nil && result.isByPeer ? "nothing listens there, or it closed before TLS" : result.text
+        return .unreachable(TrackingError(.brokerUnreachable, "\(link.endpoint) cannot be reached: \(reason)"))
     }
 }
 
