@@ -10,7 +10,7 @@ days= force=no
 usage='usage: generate.sh [options] ca [TITLE]               ca.crt, ca.key, ca.crl (valid for 3650 days)
        generate.sh [options] server HOST...          server.crt, server.key: every name and address clients use
        generate.sh [options] client NAME             clients/NAME.crt, clients/NAME.key; CN is the user name
-       generate.sh [options] revoke NAME             puts the certificate of a client on ca.crl
+       generate.sh [options] revoke NAME             puts the certificate of a client, and those before it, on ca.crl
 
   --dir DIR   where the files are (default: beside this file)
   --days N    how long the new certificate is valid (default: 825)
@@ -132,8 +132,16 @@ make_client() {
     fi
     sign "$1" 'extendedKeyUsage = clientAuth'
     chmod 644 "$work/crt"
+    keep_former "$1"
     install_file key "clients/$1.key"
     install_file crt "clients/$1.crt"
+}
+
+# A certificate that is renewed is still good: it is kept, so that it can be revoked with the new one.
+keep_former() {
+    [ -r "$dir/clients/$1.crt" ] || return 0
+    cp "$dir/clients/$1.crt" "$work/former"
+    install_file former "clients/$1.$(openssl x509 -noout -serial -in "$work/former" | cut -d = -f 2).former.crt"
 }
 
 revoke() {
@@ -141,11 +149,14 @@ revoke() {
     need_authority
     [ -r "$dir/clients/$1.crt" ] || die 66 "no clients/$1.crt in $dir"
     if [ -e "$dir/revoked.txt" ]; then cp "$dir/revoked.txt" "$work/revoked.txt"; else : >"$work/revoked.txt"; fi
-    openssl ca -config "$work/openssl.cnf" -revoke "$dir/clients/$1.crt" 2>"$work/reason" ||
-        die 1 "openssl could not revoke $1: $(grep -v '^Using' "$work/reason" | head -n 1)"
+    for certificate in "$dir/clients/$1.crt" "$dir/clients/$1".*.former.crt; do
+        [ -r "$certificate" ] || continue
+        openssl ca -config "$work/openssl.cnf" -revoke "$certificate" 2>"$work/reason" ||
+            die 1 "openssl could not revoke $1: $(grep -v '^Using' "$work/reason" | head -n 1)"
+    done
     new_list
     mv -f "$dir/clients/$1.crt" "$dir/clients/$1.revoked.crt"
-    rm -f "$dir/clients/$1.key"
+    rm -f "$dir/clients/$1.key" "$dir/clients/$1".*.former.crt
     echo "generate.sh: $1 is revoked; now make the broker read ca.crl: kill -HUP its process" >&2
 }
 
