@@ -69,8 +69,7 @@ final class DemoStage: Sendable {
                 "file:\(self.path("battery"))", "--battery-threshold", "20",
                 "--low-battery-multiplier", "5", "--resolution-far", "BALANCED/30000/0", "--resolution-far-watched",
                 "BALANCED/10000/0", "--resolution-near", "BALANCED/10000/0", "--resolution-near-watched", "HIGH/500/0",
-                "--log-level", "info", "--spool", self.path("spool.sqlite"), "--socket",
-                self.path("agent.sock"),
+                "--log-level", "info", "--spool", self.path("spool.sqlite"),
             ], output: log)
     }
 
@@ -100,11 +99,19 @@ final class DemoStage: Sendable {
         let process = Process()
         process.executableURL = URL(filePath: program)
         process.arguments = arguments
+        process.environment = self.environment
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice
         process.standardError = output
         try Self.withoutBlockedSignals { try process.run() }
         self.children.withLock { $0.append(process) }
+    }
+
+    /// Nothing of the user's own settings, and a folder of its own for the agent's socket, which may do without where the path
+    /// is too long for one.
+    private var environment: [String: String] {
+        ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("GODWIT_") }
+            .merging(["XDG_RUNTIME_DIR": self.path("")]) { $1 }
     }
 
     /// Runs `start` with no signal blocked on this thread: a child inherits what is blocked, the concurrency runtime's

@@ -10,8 +10,8 @@ import Testing
         #expect(demo.output.contains("Every chapter happened"))
     }
 
-    /// Neither where its own files are nor where the programs are need be without spaces.
-    @Test func itsFoldersMayHaveAnyName() async throws {
+    /// Where its own files and the programs are may be called anything, at any length; the user's settings are not the demo's.
+    @Test func itsFoldersMayHaveAnyNameAndNothingIsInherited() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit demo é \(UUID().uuidString)")
         let path = folder.path(percentEncoded: false)
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -22,8 +22,9 @@ import Testing
                 "/bin/sh", ["-ec", "ln \"$1\" \"$2\" || cp \"$1\" \"$2\"", "sh", program.path(), "\(path)/\(name)"])
         }
         let demo = try RunningProgram(
-            "/usr/bin/env", ["\(path)/godwit", "demo"], environment: ["TMPDIR": "\(path)/"])
-        try await demo.wait(for: "→ resolution")
+            "/usr/bin/env", ["\(path)/godwit", "demo"],
+            environment: ["TMPDIR": "\(path)/", "GODWIT_PASSWORD": "of another user", "GODWIT_BATCH_WINDOW": "off"])
+        try await demo.wait(for: "  · ")
         #expect(try await demo.end().code == 0)
     }
 
