@@ -119,6 +119,10 @@ struct Watcher: Sendable {
         let view = LiveView(table: table, request: self.request)
         let terminal = Terminal(output)
         defer { terminal.restore() }
+        @Sendable func draw() async throws {
+            try await terminal.draw(
+                view.lines(size: Terminal.size, now: TimeText.now) { subscriber.untilNextExpected($0) })
+        }
         try await output.write(Terminal.start)
         try await withThrowingTaskGroup(of: Void.self) { group in
             defer { group.cancelAll() }
@@ -135,8 +139,7 @@ struct Watcher: Sendable {
             }
             group.addTask {
                 while !Task.isCancelled {
-                    try await terminal.draw(
-                        view.lines(size: Terminal.size, now: TimeText.now) { subscriber.untilNextExpected($0) })
+                    try await draw()
                     for key in terminal.keys {
                         guard let change = view.pressed(key) else { continue }
                         if change == .quit { return }
@@ -147,6 +150,8 @@ struct Watcher: Sendable {
             }
             try await group.next()
         }
+        // What came since it was drawn last, perhaps all that was waited for.
+        try await draw()
     }
 
     /// Whether this ends the watching: refused for good, not reached where that is asked to end, or the own end, after which

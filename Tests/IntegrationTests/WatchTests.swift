@@ -93,6 +93,18 @@ import Testing
         #expect(try await agent.result(within: .seconds(60)).code == 0)
     }
 
+    @Test func theLastOfWhatWasCountedIsShown() async throws {
+        let broker = try await MosquittoProcess.start()
+        let agent = try self.agent(broker, 30_000)
+        let first = ["watch", "van-7", "--broker", broker.url, "--count", "1", "--timeout", "60"]
+        #expect(try await Programs.run("godwit", first).code == 0)
+        let terminal = try TestTerminal(columns: 130, rows: 12)
+        let watch = try Programs.start("godwit", first, environment: ["TERM": "xterm"], terminal: terminal)
+        #expect(try await watch.result(within: .seconds(60)).code == 0)
+        try await terminal.wait { $0.contains { $0.hasPrefix("van-7") && $0.contains(" 52.6") } }
+        #expect(try await agent.end().code == 0)
+    }
+
     /// As Ctrl-Z and `fg` do.
     @Test func whoStopsItSeesTheCursorUntilItGoesOn() async throws {
         let broker = try await MosquittoProcess.start()
