@@ -345,6 +345,9 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             self.refused.add(1, ordering: .relaxed)
             guard let unsaid = self.mayWarn(of: error) else { return }
             self.logger.warning("a fix was not taken", metadata: ["reason": "\(error)", "unsaid": "\(unsaid)"])
+        case .extraLeftOut(let error):
+            guard let unsaid = self.mayWarn(of: error) else { return }
+            self.logger.warning("extra was left out", metadata: ["reason": "\(error)", "unsaid": "\(unsaid)"])
         case .captured(let id, let fix, let verdict):
             self.captures.tell(CapturedFix(trackable: id, fix: fix, verdict: verdict))
         case .resolutionChanged(let id, let inForce):

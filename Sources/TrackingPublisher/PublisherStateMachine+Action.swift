@@ -74,6 +74,8 @@ extension PublisherStateMachine {
         case recordsRefused(TrackableID, TrackingError)
         /// Tell the operator: a fix was not taken, and why.
         case fixRefused(TrackingError)
+        /// Tell the operator: what was extra in a fix was left out of it, and why.
+        case extraLeftOut(TrackingError)
         /// Tell the caller: a fix was captured, and what became of it.
         case captured(TrackableID, Location, LocationFilter.Verdict)
         /// Tell the caller: a trackable's resolution.

@@ -105,7 +105,24 @@ extension PublisherStateMachine {
             return [.fixRefused(error)]
         }
         self.ages.moved(fix, wall: device.wall)
-        return self.captured(fix, raw: WireLimits.allows(raw.time) ? raw : nil, at: moment)
+        let (told, refusal) = Self.withoutBadExtra(fix)
+        let raw = WireLimits.allows(raw.time) ? Self.withoutBadExtra(raw).fix : nil
+        return (refusal.map { [.extraLeftOut($0)] } ?? []) + self.captured(told, raw: raw, at: moment)
+    }
+
+    /// An `extra` that readers do not take would keep the position, and every one that it rides along with, off the live lane.
+    private static func withoutBadExtra(_ fix: Location) -> (fix: Location, refusal: TrackingError?) {
+        guard fix.extra != nil else { return (fix, nil) }
+        var fix = fix
+        // It is given a number anew.
+        fix.seq = nil
+        do throws(TrackingError) {
+            _ = try LocationCodec.encode(LocationUpdate(location: fix))
+            return (fix, nil)
+        } catch {
+            fix.extra = nil
+            return (fix, error)
+        }
     }
 
     /// One fix from the source concerns every trackable that is carried.

@@ -39,6 +39,18 @@ import TrackingTesting
         #expect(sent.contains("van: update 1") && !sent.contains { $0.hasPrefix("van/raw") })
     }
 
+    /// Where it is skipped it rides along with the next, which is to be sent all the same.
+    @Test(arguments: ["", "[1]", "{\"a\":", "{\"a\":\"…\"}"])
+    func anExtraThatReadersDoNotTakeIsLeftOut(_ extra: String) throws {
+        var talk = try PublisherConversation.online()
+        var bad = try self.fix(1001)
+        bad.extra = Array(extra.replacing("…", with: String(repeating: "x", count: 4090)).utf8)
+        let said = talk.happened(.fix(bad, raw: bad))
+        #expect(said.contains("extra left out (invalidPayload)") && said.contains("fix 2 tooSoon"), "\(said)")
+        let next = try talk.fix(at: 40)
+        #expect(next.contains { $0.hasPrefix("van: update 3") } && !next.contains { $0.hasPrefix("bad") }, "\(next)")
+    }
+
     @Test func whatIsNotTakenIsCounted() async throws {
         let publisher = try self.publisher()
         publisher.add(Trackable(try TrackableID("van")))

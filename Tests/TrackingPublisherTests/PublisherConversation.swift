@@ -291,6 +291,7 @@ struct PublisherConversation {
         case .stateChanged(let id, let state, let reason):
             return ["\(id) is \(state.rawValue)" + (reason.map { " (\($0.code))" } ?? "")]
         case .fixRefused(let error): return ["fix refused (\(error.code))"]
+        case .extraLeftOut(let error): return ["extra left out (\(error.code))"]
         case .captured(_, let fix, let verdict): return ["fix \(fix.seq ?? 0) \(verdict)"]
         case .resolutionChanged(let id, let inForce): return ["tell \(id) \(Self.text(inForce))"]
         case .badMessage(let topic, _): return ["bad message on \(topic)"]
