@@ -63,7 +63,7 @@ public final class SQLiteHistoryStore: HistoryStore {
             try db.execute(sql: "PRAGMA synchronous = FULL")
             try SQLiteHistorySchema.prepare(db, path: path)
             // The last pages of some thousand trackables.
-            try db.execute(sql: "PRAGMA cache_size = -32000")
+            try db.execute(sql: "PRAGMA cache_size = -16000")
             return Opened(pool: pool, files: try OpenFiles(db, areUnlocked: isAlone))
         }
     }
