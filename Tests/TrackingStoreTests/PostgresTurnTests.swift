@@ -99,6 +99,23 @@ struct PostgresTurnTests {
         try await other?.close()
     }
 
+    /// While a copy is being put back, nothing is stored into the tables that are there already.
+    @Test func nothingIsStoredWhileACopyIsPutBack() async throws {
+        let server = try await PostgresServer.shared()
+        let address = try await server.makeDatabase()
+        let (one, two) = try await Self.twoAmongOthers(address)
+        let alone = try await PostgresHistoryStore(address: address)
+        try await server.execute("TRUNCATE godwit.turn", in: address)
+        for store in [one, two, alone] {
+            let error = await #expect(throws: TrackingError.self) { _ = try await store.store(Self.first(of: ["van"])) }
+            #expect(error?.code == .storeFailed && error?.message.contains("put back from a copy") == true)
+        }
+        #expect(try await server.value("SELECT count(*) FROM godwit.point", in: address) == "1")
+        try await server.execute("INSERT INTO godwit.turn VALUES (0)", in: address)
+        #expect(try await one.store(Self.first(of: ["van"])).stored == 1)
+        for store in [one, two, alone] { try await store.close() }
+    }
+
     /// Stores it, or tries it once more, as a recorder does.
     private static func stored(_ batch: RecordingBatch, in store: PostgresHistoryStore) async throws -> StoreReport {
         do { return try await store.store(batch) } catch { return try await store.store(batch) }

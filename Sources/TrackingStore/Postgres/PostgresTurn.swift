@@ -72,7 +72,9 @@ struct PostgresTurn {
         // It waits for one who writes alone.
         let takenAway = try connection.run("UPDATE turn SET holder = -holder WHERE holder > 0 RETURNING holder")
         guard takenAway.count == 0 else { return self.see(takenAway.integer(0, 0)) }
-        let holder = try connection.run("SELECT holder FROM turn FOR SHARE").integer(0, 0)
+        let holders = try connection.run("SELECT holder FROM turn FOR SHARE")
+        guard holders.count == 1 else { throw Self.replaced }
+        let holder = holders.integer(0, 0)
         guard holder > 0 else { return self.see(holder) }
         // Somebody took it meanwhile. Two who both hold the row, and both want to change it, would wait for each other.
         try connection.runAll("ROLLBACK; BEGIN")
