@@ -72,6 +72,8 @@ let package = Package(
         .systemLibrary(
             name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
 
+        .systemLibrary(name: "CMalloc"),
+
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
 
         .target(name: "TrackingCore", swiftSettings: settings),
@@ -124,7 +126,7 @@ let package = Package(
         .executableTarget(
             name: "godwit",
             dependencies: [
-                "GodwitOptions", "TrackingControl", "TrackingCore", "TrackingGateway", "TrackingHistory",
+                "CMalloc", "GodwitOptions", "TrackingControl", "TrackingCore", "TrackingGateway", "TrackingHistory",
                 "TrackingMQTT", "TrackingMetrics", "TrackingPublisher", "TrackingRecorder", "TrackingSpool",
                 "TrackingStore",
                 "TrackingSubscriber", argumentParser, coreMetrics, lifecycle, logging,

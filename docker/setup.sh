@@ -28,3 +28,5 @@ rm -rf /var/lib/apt/lists/*
 if ! getent passwd godwit >/dev/null; then
     useradd --system --home-dir /var/lib/godwit --create-home --shell /usr/sbin/nologin godwit
 fi
+# The agent's controls (docker exec … godwit-agent status), also for a user whom the engine names.
+install -d -m 1777 /run/godwit

@@ -22,9 +22,9 @@ public struct RecorderConfiguration: MemberConfiguration, Hashable {
     public var isFirstRun = false
 
     /// So many records are stored at once at the latest, whatever the messages; what is declared gone counts.
-    public static let pageRecords = 25_000
+    public static let pageRecords = 10_000
     /// So many bytes of messages are stored at once at the latest.
-    public static let pageBytes = 4_000_000
+    public static let pageBytes = 1_000_000
     /// What came is stored this long after the first of it at the latest.
     public static let longestWait = Duration.milliseconds(50)
     /// Acknowledgements that nobody waits for, those of live positions, are said together, so often.

@@ -95,7 +95,7 @@ import TrackingStore
         for wrong in [
             ["history", "van", "--from", "yesterday"], ["history", "van", "--bbox", "1,2,3"],
             ["history", "van", "--last", "2h", "--from", "3h"], ["last", "--near", "52,-8"],
-            ["import", "points.xyz", "--trackable", "van"], ["history", "van", "--store", "mysql:x"],
+            ["import", "points.xyz", "--trackable", "van"], ["history", "van", "--store", "mysql:x"], ["backup", "-"],
         ] {
             #expect(try await shelf.run(wrong).code == 64, "\(wrong)")
         }

@@ -85,6 +85,27 @@ import Testing
             """, as: [String].self)
         let resumed = "/api/v1/live?lastEventId=e-7-1"
         #expect(told == ["time opened time lost", "true", resumed, resumed, "time replaced", "/api/v1/live"])
+        // Who hides the page while the gateway is asked why it refused opens nothing by that.
+        let opened = try await browser.script(
+            """
+            return import('/map/live.js').then(async ({ Live }) => {
+              const made = [];
+              window.EventSource = class { constructor() { made.push(this); } addEventListener() {} close() {} };
+              window.fetch = () => new Promise((done) => setTimeout(() => done(new Response('', { status: 502 })), 50));
+              const live = new Live({ lost() {} });
+              const pause = (time) => new Promise((done) => setTimeout(done, time));
+              live.wait = 10;
+              live.start();
+              made[0].onerror();
+              await pause(500);
+              const again = made.length;
+              made[1].onerror();
+              live.stop();
+              await pause(500);
+              return [again, made.length];
+            })
+            """, as: [Int].self)
+        #expect(opened == [2, 2])
         // What was not dropped, because the gateway had too much to do, still stands.
         let asked = try await browser.script(
             """

@@ -57,6 +57,23 @@ import TrackingTesting
         }
     }
 
+    @Test func anAfterThatIsNoneIsRefusedByItsName() async throws {
+        let stage = try await RecordedGateway(["van": 1])
+        let token = try await stage.gateway.token()
+        try await stage.test { client in
+            for wrong in ["%ff", "%", "", "%00"] {
+                for path in ["positions", "trackables", "trackables/van/events"] {
+                    let answer = try await client.execute(
+                        uri: "/api/v1/\(path)?limit=1&after=\(wrong)", method: .get, headers: .bearer(token))
+                    #expect(answer.status == .badRequest && answer.json?["detail"]?.text?.contains("after") == true)
+                }
+            }
+            let trip = try await client.execute(
+                uri: "/api/v1/trackables/van/history?trip=%ff", method: .get, headers: .bearer(token))
+            #expect(trip.status == .badRequest && trip.json?["detail"]?.text?.contains("trip") == true)
+        }
+    }
+
     /// They are the same to who compares characters: two ids, ordered by bytes.
     @Test func idsThatLookAlikeArePagedByTheirBytes() async throws {
         let ids = ["caf\u{65}\u{301}", "caf\u{E9}", "cafz"].map { Array($0.utf8) }

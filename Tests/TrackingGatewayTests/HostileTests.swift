@@ -80,6 +80,42 @@ import TrackingStore
         }
     }
 
+    /// What does not say its length is told that it is too long as what does.
+    @Test func aBodyWithoutALengthThatIsTooLongIsRefused() async throws {
+        try await self.serve { port, stage in
+            let connection = try RawConnection(port: port)
+            try await connection.sendAll(
+                "POST /session HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1001\r\n"
+                    + String(repeating: " ", count: 4097) + "\r\n0\r\n\r\n")
+            let answer = HTTPAnswer(try await connection.read { $0.last == UInt8(ascii: "}") })
+            #expect(answer.status == 413 && answer.text.contains("4096 bytes"), "\(answer)")
+        }
+    }
+
+    /// Whoever may send it is told so; the others have their answer at once.
+    @Test func whoWaitsToSendABodyIsToldToGoOn() async throws {
+        try await self.serve({ $0.patience = .seconds(60) }) { port, stage in
+            let body = #"{"token":"\#(try await stage.token())"}"#
+            func begin(_ headers: String) async throws -> (RawConnection, [UInt8]) {
+                let connection = try RawConnection(port: port)
+                try await connection.sendAll(
+                    "POST /session HTTP/1.1\r\nHost: x\r\nContent-Length: \(body.utf8.count)\r\n\(headers)"
+                        + "Expect: 100-continue\r\n\r\n")
+                let answer = try await connection.read {
+                    $0.suffix(4).elementsEqual("\r\n\r\n".utf8) || $0.last == UInt8(ascii: "}")
+                }
+                return (connection, answer)
+            }
+            let (connection, told) = try await begin("")
+            #expect(String(decoding: told, as: UTF8.self) == "HTTP/1.1 100 Continue\r\n\r\n")
+            try await connection.sendAll(body)
+            let answer = HTTPAnswer(try await connection.read { $0.last == UInt8(ascii: "}") })
+            #expect(answer.status == 200 && answer.text.contains("desk"), "\(answer)")
+            let (_, refused) = try await begin("Authorization: Bearer gw_wrong\r\n")
+            #expect(HTTPAnswer(refused).status == 401)
+        }
+    }
+
     @Test func aPeerThatTakesNoAnswerIsCutOff() async throws {
         let stage = try await RecordedGateway(["van": 100_000])
         try await self.serve(history: stage.history) { port, gateway in
@@ -116,6 +152,27 @@ import TrackingStore
             let rest = try await connection.read()
             #expect(HTTPAnswer(begin + rest).status == 200)
             #expect(!rest.suffix(5).elementsEqual("0\r\n\r\n".utf8), "the answer has no end")
+        }
+        withExtendedLifetime(stage) {}
+    }
+
+    @Test(arguments: ["history", "trips"]) func aDownloadEndsOnceItsTokenIsRevoked(_ what: String) async throws {
+        let stage = try await RecordedGateway(["van": 8000])
+        let gateways = Mutex<TestGateway?>(nil)
+        let history = InterruptedHistory(history: stage.history) {
+            let gateway = gateways.withLock { $0 }
+            _ = try? await gateway?.access.revokeToken("desk", now: TestGateway.now)
+        }
+        try await self.serve(history: history, { $0.patience = .seconds(60) }) { port, gateway in
+            func ask(_ token: String) async throws -> HTTPAnswer {
+                try await HTTPAnswer.of(
+                    "/api/v1/trackables/van/\(what)", port: port, headers: ["Authorization: Bearer \(token)"])
+            }
+            let whole = try await ask(try await gateway.token("other"))
+            #expect(whole.status == 200 && whole.text.hasSuffix("]}\n"), "\(whole.text.suffix(80))")
+            gateways.withLock { $0 = gateway }
+            let answer = try await ask(try await gateway.token())
+            #expect(answer.status == 200 && !answer.text.hasSuffix("]}\n"), "\(answer.text.suffix(80))")
         }
         withExtendedLifetime(stage) {}
     }

@@ -1,5 +1,6 @@
 import Testing
 import TrackingCore
+import TrackingStore
 import TrackingSubscriber
 
 @testable import TrackingGateway
@@ -30,6 +31,72 @@ import TrackingSubscriber
         _ = try self.tell(try Told.location(self.van, 9))
         #expect(self.state.opening(self.all, after: self.id(0)).summary == "gap since 1000.0: van position 2")
         #expect(self.state.opening(self.all, after: self.id(1)).summary == "resumed: van position 2")
+    }
+
+    /// Its reader shows where it was before; what is known now would not tell that this is to be forgotten.
+    @Test mutating func whoMissedMoreThanIsKeptIsToldWhatWasClearedMeanwhile() throws {
+        self.state = LiveHubState(epoch: 7, count: 2)
+        _ = try self.tell(try Told.location(self.van, 1))
+        _ = try self.tell(.locationCleared(self.van))
+        for seq in 2...5 { _ = try self.tell(try Told.location(self.van, UInt64(seq))) }
+        let opening = self.state.opening(self.all, after: self.id(1))
+        #expect(opening.summary == "gap since 1000.0: van position 2, van position 6")
+        guard case .gap(_, _, let cleared, _) = opening else { return }
+        #expect(cleared.map(\.text) == ["event: position\ndata: {\"trackable\":\"van\"}\n\n"])
+        let later = self.state.opening(self.all, after: self.id(2))
+        #expect(later.summary == "gap since 1000.0: van position 6")
+        let other = LiveSelection(.everything, reads: .only([try TrackableID("bike")]))
+        #expect(self.state.opening(other, after: self.id(1)).summary == "gap since 1000.0: ")
+    }
+
+    /// While the gateway had no connection it was erased, and came again: who looks all the time shows where it was before.
+    @Test func whoLooksIsToldWhatWasErasedDuringAnOutage() async throws {
+        let stage = try await RecordedGateway(["van": 10])
+        let (events, heard) = AsyncStream.makeStream(of: SubscriberEvent.self)
+        let hub = LiveHub(events: events, history: stage.history) { _, _ in }
+        let stream = try #require(hub.open(self.all, for: Caller(name: "desk", reads: .all), after: nil) {})
+        func moved(_ seq: UInt64) -> SubscriberEvent {
+            let update = LocationUpdate(location: RecordedGateway.point(seq))
+            return .location(self.van, ReceivedUpdate(update: update, skipped: [], isLate: false, isRetained: true))
+        }
+        let kept = KeptHistory(stage.history)
+        let before = [self.van: RecordedGateway.point(10).time]
+        async let running: Void = hub.run()
+        heard.yield(.connection(nil))
+        heard.yield(moved(10))
+        heard.yield(.connection(Disconnection(reason: nil, retry: .seconds(1), lasted: .zero)))
+        #expect(await kept.erased(of: before) == [])
+        let erasing = RecordedGateway.start.advanced(by: .seconds(50))
+        _ = try await stage.history.erase(self.van, before: nil, now: erasing)
+        try await stage.store(60...61, of: "van")
+        #expect(await kept.erased(of: before) == [self.van])
+        #expect(await kept.erased(of: [self.van: RecordedGateway.point(60).time]) == [])
+        for event in [.connection(nil), moved(60), .positionsKept([self.van])] { heard.yield(event) }
+        var told: [UInt64?] = []
+        while told.count < 4, case .updates(let updates) = await stream.next() {
+            told += updates.map { $0.location?.seq }
+        }
+        #expect(told == [10, 60, nil, 60])
+        heard.finish()
+        await running
+    }
+
+    @Test mutating func whatChangedOverAnOutageIsAskedOnce() throws {
+        let lost = SubscriberEvent.connection(Disconnection(reason: nil, retry: .seconds(1), lasted: .zero))
+        let bike = try TrackableID("bike")
+        for event in [.connection(nil), try Told.location(self.van, 1), try Told.location(bike, 1), lost] {
+            _ = self.state.happened(event, at: UnixTime(1000))
+        }
+        for event in [.connection(nil), try Told.location(self.van, 9), lost, .connection(nil)] {
+            _ = self.state.happened(event, at: UnixTime(1000))
+        }
+        #expect(self.state.takeMoved() == [self.van: UnixTime(1)])
+        #expect(self.state.takeMoved() == [:])
+        let told = self.state.beginAnew(self.van, at: UnixTime(1001))
+        #expect(told.map(\.summary) == ["van position 4", "van position 5"] && told[0].isCleared)
+        #expect(told[1].text.hasPrefix("id: \(told[1].id)\nevent: position\n") && told[1].payload.count > 100)
+        #expect(self.state.known(self.van)?.position?.seq == 9)
+        #expect(self.state.opening(self.all, after: told[1].id).summary == "resumed: ")
     }
 
     @Test mutating func anEventOfLongAgoIsLate() throws {

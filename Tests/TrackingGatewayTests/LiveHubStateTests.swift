@@ -338,6 +338,17 @@ import TrackingSubscriber
         #expect(queue.count == 0)
     }
 
+    /// What its reader was told before is to be forgotten, though it is somewhere again.
+    @Test func thatAPositionWasClearedWaitsThoughANewerOneDoes() throws {
+        var state = LiveHubState(epoch: 1)
+        var queue = LiveQueue()
+        let (van, bike) = (try TrackableID("van"), try TrackableID("bike"))
+        var events = [try Told.location(van, 1), .locationCleared(van), try Told.location(van, 2)]
+        events += try (1...UInt64(LiveQueue.few)).map { try Told.location(bike, $0) }
+        for update in events.compactMap({ state.happened($0, at: UnixTime(1)) }) { _ = queue.append(update) }
+        #expect(queue.takeAll().filter { $0.trackable == van }.map(\.id.number) == [2, 3])
+    }
+
     @Test func whatHappenedIsNotReplacedAndTooMuchIsRefused() throws {
         var state = LiveHubState(epoch: 1)
         var queue = LiveQueue()

@@ -49,8 +49,8 @@ extension LiveHubState.Opening {
         switch self {
         case .snapshot(let updates): "snapshot: \(updates.map(\.summary).joined(separator: ", "))"
         case .resumed(let updates): "resumed: \(updates.map(\.summary).joined(separator: ", "))"
-        case .gap(let since, let isAnew, let updates):
-            "\(isAnew ? "anew" : "gap") since \(since.seconds): \(updates.map(\.summary).joined(separator: ", "))"
+        case .gap(let since, let isAnew, let cleared, let updates):
+            "\(isAnew ? "anew" : "gap") since \(since.seconds): \((cleared + updates).map(\.summary).joined(separator: ", "))"
         }
     }
 }

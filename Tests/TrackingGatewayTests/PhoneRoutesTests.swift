@@ -343,6 +343,10 @@ import TrackingCore
             let shown = try await scene.post("/overland", bomb, Self.overland, [.contentEncoding: "gzip"])
             #expect(shown.status == .ok)
             #expect(try self.json(shown)["error"]?.text?.contains("decompressed") == true)
+            // Without its length, too.
+            let shownToo = try await scene.post("/overland", large, Self.overland)
+            #expect(shownToo.status == .ok)
+            #expect(try self.json(shownToo)["error"]?.text?.contains("8388608 bytes") == true)
         }
     }
 

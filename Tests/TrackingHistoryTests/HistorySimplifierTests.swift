@@ -158,6 +158,18 @@ import TrackingCore
         #expect(outside.isEmpty)
     }
 
+    /// Two points after each other, and a pause: no point can go before all the short interruptions are drawn over.
+    @Test func aTrackOfNothingButInterruptionsIsSimplified() throws {
+        let count = 100_000
+        var simplifier = try HistorySimplifier(maximumPoints: count)
+        for index in 0...count {
+            simplifier.interrupt()
+            simplifier.append(Points.at(Double(index / 2 * 100 + index % 2), 52, Double(index) * 1e-4))
+        }
+        #expect(simplifier.points.count == count)
+        #expect(simplifier.pieces.count == count / 2)
+    }
+
     @Test func memoryIsThatOfWhatIsKept() throws {
         var simplifier = try HistorySimplifier(maximumPoints: 100)
         for index in 0..<20_000 {

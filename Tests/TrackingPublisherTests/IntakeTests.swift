@@ -87,6 +87,23 @@ struct IntakeTests {
         #expect(next.first == "van: update 5", "nor does it ride along: \(next)")
     }
 
+    /// A phone whose clock is not set: as the recorder, which takes no such point for the last position.
+    @Test func whatIsFromBefore2001IsRecordedAndNotShown() {
+        let point = RecordDraft.Content.point(
+            Location(coordinate: Coordinate(latitude: 52, longitude: -8)!, time: UnixTime(0)))  // in range
+        let trip = RecordDraft.Content.trip(
+            Trip(id: "t", mode: "car", start: UnixTime(0), stream: RecordDraft.unnamed, seq: 1))
+        for content in [point, trip] {
+            func isNews(_ second: Double, at now: Double) -> Bool {
+                var told = ToldTimes()
+                return told.isNews(content, at: UnixTime(second), now: UnixTime(now))
+            }
+            #expect(!isNews(60, at: 1_790_000_000) && !isNews(978_307_199, at: 1_790_000_000))
+            #expect(isNews(978_307_200, at: 1_790_000_000))
+            #expect(isNews(60, at: 61), "by a clock that is not set itself nobody's is judged")
+        }
+    }
+
     @Test func aPositionThatWasClearedIsNotToldToThoseWhoCome() throws {
         func comes(_ talk: inout PublisherConversation) -> [String] {
             (talk.subscriber("w") + talk.wait(.seconds(2))).filter { $0.hasPrefix("van: ") }

@@ -70,6 +70,63 @@ struct PostgresTurnTests {
         try await two.close()
     }
 
+    /// A copy is put back while they store. What came since it was made is not said to be there, and is taken when it comes again.
+    @Test(arguments: [true, false]) func whatIsPutBackIsReadAnew(isAlone: Bool) async throws {
+        let server = try await PostgresServer.shared()
+        let address = try await server.makeDatabase()
+        let store = try await PostgresHistoryStore(address: address)
+        let other = isAlone ? nil : try await PostgresHistoryStore(address: address)
+        for seq in UInt64(1)...4 {
+            _ = try await (seq.isMultiple(of: 2) ? other ?? store : store).store(batch([point(seq)]))
+        }
+        _ = try await store.store(batch(points(1...4)))
+        try await Self.forEachTable("CREATE TABLE public.kept_% AS TABLE godwit.%", in: address, of: server)
+        _ = try await store.store(batch(points(5...6)))
+        _ = try await store.store(batch(points(1...2), of: "late"))
+        try await Self.forEachTable(
+            "TRUNCATE godwit.%; INSERT INTO godwit.% OVERRIDING SYSTEM VALUE TABLE public.kept_%",
+            in: address, of: server)
+        let report = try await Self.stored(batch([point(7)]), in: store)
+        #expect(try report.acknowledgements[trackable("van")]?.streams[stream("one")] == 4)
+        for name in ["bus", "late"] {
+            #expect(try await Self.stored(batch([point(1)], of: name), in: store).stored == 1)
+        }
+        #expect(try await Self.stored(batch(points(1...7)), in: store).stored == 2)
+        for (name, count) in [("van", 7), ("bus", 1), ("late", 1)] {
+            #expect(try await store.allPoints(of: name).count == count, "\(name)")
+        }
+        try await store.close()
+        try await other?.close()
+    }
+
+    /// While a copy is being put back, nothing is stored into the tables that are there already.
+    @Test func nothingIsStoredWhileACopyIsPutBack() async throws {
+        let server = try await PostgresServer.shared()
+        let address = try await server.makeDatabase()
+        let (one, two) = try await Self.twoAmongOthers(address)
+        let alone = try await PostgresHistoryStore(address: address)
+        try await server.execute("TRUNCATE godwit.turn", in: address)
+        for store in [one, two, alone] {
+            let error = await #expect(throws: TrackingError.self) { _ = try await store.store(Self.first(of: ["van"])) }
+            #expect(error?.code == .storeFailed && error?.message.contains("put back from a copy") == true)
+        }
+        #expect(try await server.value("SELECT count(*) FROM godwit.point", in: address) == "1")
+        try await server.execute("INSERT INTO godwit.turn VALUES (0)", in: address)
+        #expect(try await one.store(Self.first(of: ["van"])).stored == 1)
+        for store in [one, two, alone] { try await store.close() }
+    }
+
+    /// Stores it, or tries it once more, as a recorder does.
+    private static func stored(_ batch: RecordingBatch, in store: PostgresHistoryStore) async throws -> StoreReport {
+        do { return try await store.store(batch) } catch { return try await store.store(batch) }
+    }
+
+    private static func forEachTable(_ sql: String, in address: String, of server: PostgresServer) async throws {
+        let tables = ["point", "coverage", "stream", "trackable", "turn"]
+        try await server.execute(
+            tables.map { sql.replacing("%", with: $0) }.joined(separator: "; "), in: address)
+    }
+
     /// Two stores of which neither has the turn.
     private static func twoAmongOthers(
         _ address: String

@@ -59,6 +59,21 @@ struct SQLiteHistoryTests {
         }
     }
 
+    @Test func aPlaceForNoFileIsSaid() async throws {
+        try await self.withPath { path in
+            let missing = #expect(throws: TrackingError.self) { _ = try SQLiteHistoryStore(path: "\(path)/none") }
+            #expect(missing?.code == .storeFailed)
+            #expect(missing?.message.contains("cannot be opened: No such file or directory; name a file in") == true)
+            for isForReading in [false, true] {
+                let folder = #expect(throws: TrackingError.self) {
+                    _ = try SQLiteHistoryStore(path: "/", isForReading: isForReading)
+                }
+                #expect(folder?.code == .storeUnusable)
+                #expect(folder?.message == "the history / is a folder: name a file in it")
+            }
+        }
+    }
+
     @Test func anotherDatabaseIsLeftAlone() async throws {
         try await self.withPath { path in
             let queue = try DatabaseQueue(path: path)

@@ -45,8 +45,7 @@ package struct AccessMiddleware: RouterMiddleware {
         guard let length = request.headers[.contentLength].flatMap({ Int($0) }), length > context.maxUploadSize else {
             return context
         }
-        throw Problem(
-            .contentTooLarge, "A body has at most \(context.maxUploadSize) bytes.", headers: [.connection: "close"])
+        throw .bodyTooLarge(limit: context.maxUploadSize)
     }
 
     /// A page of another origin must not act with the cookie of one who is signed in here, nor give one.

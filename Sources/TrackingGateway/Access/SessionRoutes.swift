@@ -30,7 +30,7 @@ package struct SessionRoutes: Sendable {
     private func signIn(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         try AccessMiddleware.checkOrigin(of: request)
         var caller = context.caller
-        let body = try await request.body.collect(upTo: 4096)
+        let body = try await request.body(upTo: 4096, context)
         if body.readableBytes > 0 {
             guard let token = Self.token(in: String(buffer: body), request.headers[.contentType] ?? "") else {
                 throw Problem(.badRequest, "This takes {\"token\": \"…\"}.")

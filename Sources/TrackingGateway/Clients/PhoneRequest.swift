@@ -25,7 +25,7 @@ struct PhoneRequest {
             throw Problem(.forbidden, "This token publishes nothing; make one with --publish ID.")
         }
         let limit = context.maxUploadSize
-        let received = try await request.body.collect(upTo: limit)
+        let received = try await request.body(upTo: limit, context)
         let body = try Self.decompressed(Array(received.readableBytesView), request, limit)
         let userAgent = request.headers[.userAgent]
         self.body = body

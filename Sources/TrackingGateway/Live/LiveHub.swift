@@ -80,7 +80,12 @@ package final class LiveHub: Service {
                 group.addTask { await self.tick() }
                 for await event in self.events {
                     self.happened(event)
-                    if case .positionsKept(let ids) = event { group.addTask { await self.forget(allBut: ids) } }
+                    if case .positionsKept(let ids) = event {
+                        group.addTask {
+                            await self.forget(allBut: ids)
+                            await self.forgetErased()
+                        }
+                    }
                 }
                 group.cancelAll()
             }
@@ -223,6 +228,10 @@ package final class LiveHub: Service {
     private func tell(_ event: SubscriberEvent, to shared: inout Shared) {
         if case .locationCleared(let id) = event { self.cleared(id, shared.state.known(id)?.position) }
         guard let update = shared.state.happened(event, at: self.clock.moment.wall) else { return }
+        self.tell(update, to: &shared)
+    }
+
+    private func tell(_ update: LiveUpdate, to shared: inout Shared) {
         for stream in shared.open.values {
             for told in shared.state.told(update, to: stream.selection) { stream.tell(told) }
         }
@@ -240,6 +249,16 @@ package final class LiveHub: Service {
             self.shared.withLock { shared in
                 guard shared.state.known(id)?.position == missing[id] else { return }
                 self.tell(.locationCleared(id), to: &shared)
+            }
+        }
+    }
+
+    /// The broker told what it keeps: what of it came after an erasing, of which nobody told, is a new beginning.
+    private func forgetErased() async {
+        let moved = self.shared.withLock { $0.state.takeMoved() }
+        for id in await self.history.erased(of: moved) {
+            self.shared.withLock { shared in
+                for update in shared.state.beginAnew(id, at: self.clock.moment.wall) { self.tell(update, to: &shared) }
             }
         }
     }

@@ -10,9 +10,10 @@ package struct LiveHubState: Sendable {
         case snapshot([LiveUpdate])
         /// Everything that was told since it broke off.
         case resumed([LiveUpdate])
-        /// More was told than is kept: what the history has since then, and what is known now. What was told by another life of
-        /// the gateway is to be forgotten first (`isAnew`): what was cleared meanwhile nobody tells.
-        case gap(since: UnixTime, isAnew: Bool, [LiveUpdate])
+        /// More was told than is kept: which positions were `cleared` meanwhile, what the history has since then, and what is known
+        /// now. What was told by another life of the gateway is to be forgotten first (`isAnew`): what was cleared meanwhile
+        /// nobody tells.
+        case gap(since: UnixTime, isAnew: Bool, cleared: [LiveUpdate] = [], [LiveUpdate])
     }
 
     /// One life of the gateway.
@@ -21,6 +22,10 @@ package struct LiveHubState: Sendable {
     private var lastTime = UnixTime(0)
     private var latest: [TrackableID: [LiveUpdate.Kind: LiveUpdate]] = [:]
     private var places: [TrackableID: Coordinate] = [:]
+    /// Where trackables were when the connection was lost.
+    private var lost: [TrackableID: Location] = [:]
+    /// Of each, the last time that its position was cleared.
+    private var clearings: [TrackableID: LiveUpdate] = [:]
     /// Of whom the publisher was there when that was told last.
     private var published: Set<TrackableID> = []
     private var ring: UpdateRing
@@ -95,6 +100,8 @@ package struct LiveHubState: Sendable {
             let isLate = event.isLate(at: wall)
             return self.told(.event, of: id, MessageCodec.encode(event), isLate: isLate, at: wall)
         case .connection(let lost):
+            // It may be lost again before it was compared what changed.
+            if self.isConnected, lost != nil { self.lost.merge(self.positions) { earlier, _ in earlier } }
             self.isConnected = lost == nil
             // What happened meanwhile was told nobody, and what was erased meanwhile is to be told nobody: the history knows.
             if self.isConnected { self.ring.forget(through: self.number) }
@@ -102,6 +109,22 @@ package struct LiveHubState: Sendable {
         case .positionsKept, .raw, .refused, .publishRefused, .unheard, .badMessage:
             return nil
         }
+    }
+
+    /// Of whom another position is known than when the connection was lost, and the time of that one; asked once it stands again.
+    package mutating func takeMoved() -> [TrackableID: UnixTime] {
+        defer { self.lost = [:] }
+        return self.lost.filter { id, before in self.latest[id]?[.position]?.location.map { $0 != before } ?? false }
+            .mapValues(\.time)
+    }
+
+    /// What was known before the last position was erased, which nobody told: what is to be told now.
+    package mutating func beginAnew(_ id: TrackableID, at wall: UnixTime) -> [LiveUpdate] {
+        guard let last = self.latest[id]?[.position], last.location != nil,
+            let cleared = self.locationCleared(id, at: wall)
+        else { return [] }
+        self.places[id] = last.place
+        return [cleared, self.keep(last.again(as: self.next(at: wall)))]
     }
 
     /// What a new stream is told first.
@@ -113,7 +136,9 @@ package struct LiveHubState: Sendable {
             return .gap(since: last.time, isAnew: true, self.snapshot(selection))
         }
         guard let missed = self.ring.after(last.number) else {
-            return .gap(since: last.time, isAnew: false, self.snapshot(selection))
+            return .gap(
+                since: last.time, isAnew: false, cleared: self.cleared(after: last.number, for: selection),
+                self.snapshot(selection))
         }
         return .resumed(missed.flatMap { self.told($0, to: selection) })
     }
@@ -124,7 +149,7 @@ package struct LiveHubState: Sendable {
         guard selection.wants(update) else { return [] }
         guard selection.isEntered(by: update) else { return [update] }
         let known = (self.latest[update.trackable] ?? [:]).values.filter {
-            $0.kind != .position && $0.id.number < update.id.number
+            $0.kind != .position && $0.id.number < update.id.number && selection.mayTell($0)
         }
         return known.sorted { $0.id.number < $1.id.number }.map(\.withoutID) + [update]
     }
@@ -136,12 +161,15 @@ package struct LiveHubState: Sendable {
             .sorted { $0.id.number < $1.id.number }
     }
 
+    /// Without ids: who breaks off before the rest was told is told all of it again.
+    private func cleared(after number: UInt64, for selection: LiveSelection) -> [LiveUpdate] {
+        self.clearings.values.filter { $0.id.number > number && selection.wants($0) }.map(\.withoutID)
+    }
+
     /// Whether something that stands is told: in a box, by where its trackable is now.
     private func stands(_ update: LiveUpdate, _ selection: LiveSelection) -> Bool {
         guard case .box(let box) = selection.wanted else { return selection.wants(update) }
-        guard selection.reads.contains(update.trackable), let place = self.places[update.trackable] else {
-            return false
-        }
+        guard selection.mayTell(update), let place = self.places[update.trackable] else { return false }
         return box.contains(place)
     }
 
@@ -175,10 +203,11 @@ package struct LiveHubState: Sendable {
         self.ring.remove { $0.trackable == id && ($0.kind == .position || $0.kind == .event) }
         let before = self.places.removeValue(forKey: id)
         let event = self.next(at: wall)
-        return self.keep(
-            LiveUpdate(
-                id: event, trackable: id, kind: .position, place: nil, placeBefore: before, location: nil,
-                isLate: false, frame: LiveFrame.event(.position, of: id, nil, as: event)))
+        let cleared = LiveUpdate(
+            id: event, trackable: id, kind: .position, place: nil, placeBefore: before, location: nil, isLate: false,
+            frame: LiveFrame.event(.position, of: id, nil, as: event))
+        self.clearings[id] = cleared
+        return self.keep(cleared)
     }
 
     private mutating func told(
@@ -215,6 +244,7 @@ package struct LiveHubState: Sendable {
         for (id, _) in told.sorted(by: { $0.value < $1.value }).prefix(surplus) {
             self.latest[id] = nil
             self.places[id] = nil
+            self.clearings[id] = nil
             self.published.remove(id)
         }
     }

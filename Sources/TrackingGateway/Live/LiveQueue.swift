@@ -53,7 +53,9 @@ package struct LiveQueue: Sendable {
                 continue
             }
             let key = Key(trackable: update.trackable, kind: update.kind)
-            if seen.insert(key).inserted { kept.append(update) }
+            let isFirst = seen.insert(key).inserted
+            // What was told before it is to be forgotten, whatever came behind it.
+            if isFirst || (update.kind == .position && update.location == nil) { kept.append(update) }
         }
         self.waiting = kept.reversed()
     }

@@ -22,7 +22,7 @@ package struct LiveRoutes: Sendable {
     package func add(to router: Router<GatewayRequestContext>) {
         router.get("api/v1/live") { request, context in try self.live(request, context) }
         router.post("api/v1/trackables/:id/resolution") { request, context in
-            let resolution = try await Self.resolution(request)
+            let resolution = try await Self.resolution(request, context)
             return try self.ask(resolution, request, context)
         }
         router.delete("api/v1/trackables/:id/resolution") { request, context in
@@ -83,8 +83,10 @@ package struct LiveRoutes: Sendable {
         return Response(status: .noContent)
     }
 
-    private static func resolution(_ request: Request) async throws -> Resolution {
-        let body = try await request.body.collect(upTo: 4096)
+    private static func resolution(
+        _ request: Request, _ context: GatewayRequestContext
+    ) async throws -> Resolution {
+        let body = try await request.body(upTo: 4096, context)
         let value = try JSONValue(json: body.readableBytesView)
         guard let accuracy = value["accuracy"]?.text.flatMap({ Resolution.Accuracy(rawValue: $0) }),
             let interval = value["desiredInterval"]?.number, (0...1e11).contains(interval),

@@ -39,7 +39,7 @@ package struct LiveSelection: Hashable, Sendable {
 
     /// Whether an update is told.
     func wants(_ update: LiveUpdate) -> Bool {
-        guard self.reads.contains(update.trackable), self.isInSpan(update) else { return false }
+        guard self.mayTell(update) else { return false }
         switch self.wanted {
         case .everything: return true
         case .these(let ids): return ids.contains(update.trackable)
@@ -47,6 +47,9 @@ package struct LiveSelection: Hashable, Sendable {
             return [update.place, update.placeBefore].contains { place in place.map(box.contains) ?? false }
         }
     }
+
+    /// Whether an update may be told, wherever it is.
+    func mayTell(_ update: LiveUpdate) -> Bool { self.reads.contains(update.trackable) && self.isInSpan(update) }
 
     /// Whether a trackable comes into the box with this position.
     func isEntered(by update: LiveUpdate) -> Bool {

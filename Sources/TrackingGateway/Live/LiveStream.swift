@@ -62,6 +62,8 @@ package final class LiveStream: Sendable {
     package let selection: LiveSelection
     /// Since when it misses what only the history has; `nil` where it misses nothing.
     package let gap: UnixTime?
+    /// What its reader is to forget before it is told what it missed.
+    package let cleared: [LiveUpdate]
     /// Whether its reader knows things of another life of the gateway, which are to be forgotten.
     package let isAnew: Bool
     /// Whether what its reader was told before still counts: what comes is what was missed, not all that there is.
@@ -78,15 +80,15 @@ package final class LiveStream: Sendable {
     ) {
         switch opening {
         case .snapshot(let updates):
-            (self.gap, self.isAnew, self.isResumed) = (nil, false, false)
+            (self.gap, self.cleared, self.isAnew, self.isResumed) = (nil, [], false, false)
             self.state = Mutex(State(opening: updates))
         case .resumed(let updates):
-            (self.gap, self.isAnew, self.isResumed) = (nil, false, true)
+            (self.gap, self.cleared, self.isAnew, self.isResumed) = (nil, [], false, true)
             self.state = Mutex(State(opening: updates))
-        case .gap(let since, let isOfAnother, let updates):
+        case .gap(let since, let isOfAnother, let cleared, let updates):
             // By a clock that was set back since, nobody knows what was missed.
             let isAnew = isOfAnother || since > opened.advanced(by: GapReader.disorder)
-            (self.gap, self.isAnew, self.isResumed) = (since, isAnew, !isAnew)
+            (self.gap, self.cleared, self.isAnew, self.isResumed) = (since, cleared, isAnew, !isAnew)
             self.state = Mutex(State(opening: updates))
         }
         self.opened = opened

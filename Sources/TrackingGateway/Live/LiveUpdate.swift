@@ -42,6 +42,15 @@ package struct LiveUpdate: Sendable, Hashable {
             location: self.location, isLate: self.isLate, frame: ByteBuffer(bytes: bytes[(end + 1)...]))
     }
 
+    /// The same, told once more; by then it is nowhere else.
+    func again(as id: LiveEventID) -> LiveUpdate {
+        var frame = ByteBuffer(string: "id: \(id)\n")
+        frame.writeImmutableBuffer(self.withoutID.frame)
+        return LiveUpdate(
+            id: id, trackable: self.trackable, kind: self.kind, place: self.place, placeBefore: nil,
+            location: self.location, isLate: self.isLate, frame: frame)
+    }
+
     /// Its data alone: JSON.
     var payload: [UInt8] {
         let bytes = self.frame.readableBytesView

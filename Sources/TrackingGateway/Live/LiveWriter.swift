@@ -22,6 +22,7 @@ struct LiveWriter {
     @concurrent func write(to writer: inout any ResponseBodyWriter) async throws {
         defer { self.hub.close(self.stream) }
         try await writer.write(self.hello())
+        try await self.write(self.stream.cleared, to: &writer)
         if let since = self.stream.gap { try await self.writeGap(since, to: &writer) }
         while true {
             switch await self.stream.next() {

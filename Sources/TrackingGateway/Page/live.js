@@ -122,6 +122,8 @@ export class Live {
     const response = await ask("/api/v1/live?trackables=_", { method: "GET", signal: AbortSignal.timeout(5000) })
       .catch(() => undefined);
     response?.body?.cancel();
+    // Hidden meanwhile, or opened anew: nothing is to be opened for that.
+    if (this.stoppedAt || this.source) return;
     if (response?.status === 401) this.handlers.refused();
     else this.again();
   }

@@ -49,15 +49,31 @@ struct APIQuery {
 
     /// `trackables`: ids with commas between, as for the live stream.
     func trackables() throws -> Set<TrackableID>? {
-        let members = self.raw?.split(separator: "&") ?? []
-        guard let member = members.first(where: { $0.hasPrefix("trackables=") }) else { return nil }
-        return try LiveQuery.ids(member.dropFirst("trackables=".count))
+        try self.undecoded("trackables").map { try LiveQuery.ids($0) }
     }
 
     /// `after`: the id that the page before ended with.
     func after() throws(Problem) -> TrackableID? {
-        guard let text = self["after"] else { return nil }
-        return try explained { () throws(TrackingError) in try TrackableID(text) }
+        guard let value = self.undecoded("after") else { return nil }
+        guard let id = value.percentDecoded.flatMap({ try? TrackableID($0) }) else {
+            throw Problem(.badRequest, "after is what the page before gave as next, percent-encoded")
+        }
+        return id
+    }
+
+    /// `trip`: the id of a trip.
+    func trip() throws(Problem) -> String? {
+        guard let value = self.undecoded("trip") else { return nil }
+        guard let text = value.percentDecoded else {
+            throw Problem(.badRequest, "trip is the id of a trip, percent-encoded UTF-8")
+        }
+        return text
+    }
+
+    /// A parameter as it was sent: what is not percent-encoded as it should be is decoded to something else elsewhere.
+    private func undecoded(_ name: String) -> Substring? {
+        let member = self.raw?.split(separator: "&").first { $0 == name || $0.hasPrefix("\(name)=") }
+        return member.map { $0.dropFirst(name.count + 1) }
     }
 
     /// A whole number in a range.

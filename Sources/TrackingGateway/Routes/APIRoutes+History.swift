@@ -19,7 +19,7 @@ extension APIRoutes {
         let query = self.query(request)
         let format = try HistoryFormat.wanted(query, request)
         let maximum = try query.whole("max-points", in: 2...Self.maximumPoints)
-        let wanted = PointQuery(id, during: try query.times(), in: try query.box(), tripID: query["trip"])
+        let wanted = PointQuery(id, during: try query.times(), in: try query.box(), tripID: try query.trip())
         let history = try self.requireHistory()
         // Before anything is told: what can go wrong at once still has an answer of its own.
         let first = try await history.points(wanted, after: nil, limit: PointPages.size)

@@ -119,13 +119,7 @@ public struct HistorySimplifier: Sendable {
     /// Drops the point that shows least. There is one: more than two points are held, and all but the outermost are ranked once
     /// no interruption is left.
     private mutating func dropLeast() {
-        guard let (slot, priority) = self.heap.popMin() else {
-            guard let (slot, _) = self.interruptions.popMin() else { return }
-            self.nodes[slot].beginsPiece = false
-            self.rank(self.nodes[slot].previous)
-            self.rank(slot)
-            return self.dropLeast()
-        }
+        guard let (slot, priority) = self.leastOfAll() else { return }
         let node = self.nodes[slot]
         self.nodes[node.previous].next = node.next
         self.nodes[node.next].previous = node.previous
@@ -134,6 +128,17 @@ public struct HistorySimplifier: Sendable {
         for neighbour in [node.previous, node.next] {
             self.nodes[neighbour].inherited = max(self.nodes[neighbour].inherited, priority)
             self.rank(neighbour)
+        }
+    }
+
+    /// Takes out the point that shows least; until there is one, interruptions are drawn over.
+    private mutating func leastOfAll() -> (slot: Int, priority: Double)? {
+        while true {
+            if let least = self.heap.popMin() { return least }
+            guard let (slot, _) = self.interruptions.popMin() else { return nil }
+            self.nodes[slot].beginsPiece = false
+            self.rank(self.nodes[slot].previous)
+            self.rank(slot)
         }
     }
 

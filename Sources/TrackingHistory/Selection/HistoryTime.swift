@@ -42,7 +42,10 @@ public enum HistoryTime {
                 throw TrackingError(.invalidConfiguration, "'\(text.prefix(40))' is more than 1,000 years")
             }
         }
-        guard seconds > 0 else { throw refusal }
+        guard !text.isEmpty else { throw refusal }
+        guard seconds > 0 else {
+            throw TrackingError(.invalidConfiguration, "a span of time is above 0, not '\(text.prefix(40))'")
+        }
         return .seconds(seconds)
     }
 

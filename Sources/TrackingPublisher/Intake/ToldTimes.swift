@@ -37,13 +37,16 @@ struct ToldTimes: Hashable, Sendable {
     }
 
     /// Whether a record is news; then no older position, or version of a trip, is any more. What claims to be from the future never
-    /// is: it would keep everything else from being told until then.
+    /// is: it would keep everything else from being told until then. No more is a position, or a trip, from before
+    /// ``RecordedTime/earliest``.
     mutating func isNews(_ content: RecordDraft.Content, at time: UnixTime, now: UnixTime) -> Bool {
         guard time.since(now) <= Self.ahead else { return false }
+        // By a clock of ours that is not set nobody's is judged.
+        let isOfUnsetClock = time < RecordedTime.earliest && now >= RecordedTime.earliest
         switch content {
-        case .point: return Self.isNewest(time, &self.point)
+        case .point: return !isOfUnsetClock && Self.isNewest(time, &self.point)
         case .event: return Self.isNewest(time, &self.event) || now.since(time) <= Self.longestLateness
-        case .trip: return Self.isNewest(time, &self.trip)
+        case .trip: return !isOfUnsetClock && Self.isNewest(time, &self.trip)
         }
     }
 

@@ -169,6 +169,7 @@ struct PostgresLedger {
         let locked = try connection.run(
             "SELECT id, changes FROM trackable WHERE id = ANY ($1) ORDER BY number FOR UPDATE",
             [.texts(ids.map(\.rawValue))])
+        guard locked.count == ids.count else { throw PostgresTurn.replaced }
         var changed: [TrackableID] = []
         for row in 0..<locked.count {
             guard let id = try? TrackableID(locked.text(row, 0)) else { continue }

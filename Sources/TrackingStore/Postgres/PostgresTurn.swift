@@ -8,6 +8,8 @@ struct PostgresTurn {
     static let commitsAmongOthers = 1000
 
     private var name: Int64 = 0
+    /// The transaction that wrote the name: of a row that was put back from a copy it is another.
+    private var writer = "0"
     /// What stood in the row when this store last wrote as one of several.
     private var seen: Int64?
     /// Whether this store had it when it last looked.
@@ -26,12 +28,17 @@ struct PostgresTurn {
         case sharedAnew
     }
 
+    /// Rows are gone that never go.
+    static let replaced = TrackingError(
+        .storeFailed, "the history in PostgreSQL was put back from a copy, or is being put back: it is read anew")
+
     /// Whether this store is not to rely on having it.
     mutating func giveUp() { self.isHeld = false }
 
     /// Begins a transaction of one who has it, and asks whether that is so still: ``answer(_:)`` tells.
     func ask(_ connection: PostgresConnection) throws(TrackingError) {
-        try connection.send("BEGIN; SELECT FROM turn WHERE holder = \(self.name) FOR UPDATE")
+        try connection.send(
+            "BEGIN; SELECT FROM turn WHERE holder = \(self.name) AND xmin = '\(self.writer)' FOR UPDATE")
     }
 
     /// What the transaction finds.
@@ -54,7 +61,9 @@ struct PostgresTurn {
             return try self.share(connection)
         }
         self.name = Int64.random(in: 1 ... .max)
-        try connection.run("UPDATE turn SET holder = $1", [.int(self.name)])
+        let taken = try connection.run("UPDATE turn SET holder = $1 RETURNING xmin::text", [.int(self.name)])
+        guard taken.count == 1 else { throw Self.replaced }
+        self.writer = taken.text(0, 0)
         self.isHeld = true
         return .taken
     }
@@ -63,7 +72,9 @@ struct PostgresTurn {
         // It waits for one who writes alone.
         let takenAway = try connection.run("UPDATE turn SET holder = -holder WHERE holder > 0 RETURNING holder")
         guard takenAway.count == 0 else { return self.see(takenAway.integer(0, 0)) }
-        let holder = try connection.run("SELECT holder FROM turn FOR SHARE").integer(0, 0)
+        let holders = try connection.run("SELECT holder FROM turn FOR SHARE")
+        guard holders.count == 1 else { throw Self.replaced }
+        let holder = holders.integer(0, 0)
         guard holder > 0 else { return self.see(holder) }
         // Somebody took it meanwhile. Two who both hold the row, and both want to change it, would wait for each other.
         try connection.runAll("ROLLBACK; BEGIN")

@@ -51,8 +51,7 @@ public final class SQLiteHistoryStore: HistoryStore {
     }
 
     private static func open(_ path: String, isForReading: Bool) throws -> Opened {
-        // Positions are their owner's business: SQLite gives its other files the rights of this one.
-        if !isForReading { Glibc.close(Glibc.open(path, O_CREAT | O_CLOEXEC, 0o600)) }
+        try isForReading ? Self.checkIsFile(path) : Self.makeFile(path)
         let isAlone = isForReading && !Self.isWritable(path) && access("\(path)-wal", F_OK) != 0
         // Who only reads takes nothing over from a write-ahead log as it closes: the file may be another by then.
         let pool = try DatabasePool(
@@ -63,9 +62,30 @@ public final class SQLiteHistoryStore: HistoryStore {
             try db.execute(sql: "PRAGMA synchronous = FULL")
             try SQLiteHistorySchema.prepare(db, path: path)
             // The last pages of some thousand trackables.
-            try db.execute(sql: "PRAGMA cache_size = -32000")
+            try db.execute(sql: "PRAGMA cache_size = -16000")
             return Opened(pool: pool, files: try OpenFiles(db, areUnlocked: isAlone))
         }
+    }
+
+    /// Makes the file, where it is not there yet. SQLite would say no more than that it cannot be opened.
+    private static func makeFile(_ path: String) throws(TrackingError) {
+        try self.checkIsFile(path)
+        // Positions are their owner's business: SQLite gives its other files the rights of this one.
+        let descriptor = Glibc.open(path, O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor < 0 else {
+            Glibc.close(descriptor)
+            return
+        }
+        let reason = String(cString: strerror(errno))
+        throw TrackingError(
+            .storeFailed,
+            "the history \(path) cannot be opened: \(reason); name a file in a folder that is there and may be written")
+    }
+
+    private static func checkIsFile(_ path: String) throws(TrackingError) {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return }
+        throw TrackingError(.storeUnusable, "the history \(path) is a folder: name a file in it")
     }
 
     /// Whether a history can be written, and the files beside it, without which SQLite does not even read it.

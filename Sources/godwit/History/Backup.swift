@@ -18,6 +18,14 @@ struct Backup: AsyncParsableCommand {
     @OptionGroup var store: StoreOptions
     @OptionGroup var file: FileOptions
 
+    func validate() throws {
+        // Other commands write to standard output then.
+        guard self.output != "-" else {
+            throw ValidationError(
+                "a history is copied into a file, not to standard output: name one, or ./- for a file of that name")
+        }
+    }
+
     func run() async throws {
         try await self.store.use { store in
             guard let store = store as? SQLiteHistoryStore else {

@@ -41,6 +41,17 @@ import TrackingCore
         #expect(!fence.contains(Self.place(52.05, -8.5)))
     }
 
+    /// What is gone round an odd number of times is inside.
+    @Test func polygonThatCrossesItself() throws {
+        let eight = Self.ring([(52, -9), (53, -8), (53, -9), (52, -8), (52, -9)])
+        let halves = try Fence(name: "eight", shape: .polygons([[eight]]))
+        #expect(halves.contains(Self.place(52.9, -8.5)) && halves.contains(Self.place(52.1, -8.5)))
+        #expect(!halves.contains(Self.place(52.5, -8.9)) && !halves.contains(Self.place(52.5, -8.1)))
+        let points = [(53, -8.5), (52.19, -7.91), (52.69, -9.02), (52.69, -7.98), (52.19, -9.09), (53, -8.5)]
+        let star = try Fence(name: "star", shape: .polygons([[Self.ring(points)]]))
+        #expect(star.contains(Self.place(52.9, -8.5)) && !star.contains(Self.place(52.55, -8.5)))
+    }
+
     @Test func polygonAcrossTheAntimeridian() throws {
         let ring = Self.ring([(-18, 179), (-18, -179), (-16, -179), (-16, 179), (-18, 179)])
         let fence = try Fence(name: "Taveuni", shape: .polygons([[ring]]))
