@@ -23,45 +23,81 @@ public struct ControlServer: Sendable {
     private let path: String
     private let handler: Handler
     private let logger: Logger
+    /// How often it is looked whether the socket's file is still there.
+    private let pause: Duration
 
     /// Makes a server for the socket at `path`.
     public init(path: String, logger: Logger = Logger(label: "godwit.control"), handler: @escaping Handler) {
+        self.init(path: path, pause: .seconds(30), logger: logger, handler: handler)
+    }
+
+    init(
+        path: String, pause: Duration, logger: Logger = Logger(label: "godwit.control"), handler: @escaping Handler
+    ) {
         self.path = path
+        self.pause = pause
         self.handler = handler
         self.logger = logger
     }
 
-    /// Listens until cancelled, and removes the socket then. Call it once.
+    /// Listens until cancelled, and removes the socket then; one that is removed meanwhile is made anew. Call it once.
     ///
     /// - Parameter listening: Told once clients can connect.
     /// - Throws: `invalidConfiguration` where the path cannot be used or another agent listens on it.
     public func run(listening: @Sendable () -> Void = {}) async throws(TrackingError) {
-        let listener = try ControlSocket.listen(self.path)
-        let channel = ByteChannel(listener.descriptor, name: self.path)
-        defer { listener.removeFile() }
+        var door = try Door(self.path)
+        defer { door.listener.removeFile() }
         listening()
         let clients = Slots(Self.maximumClients)
         await withDiscardingTaskGroup { group in
             while !Task.isCancelled {
-                if await channel.wait(isWriting: false, until: nil).contains(.cancelled) { break }
-                while true {
-                    let descriptor = ControlSocket.accept(listener)
-                    guard descriptor >= 0 else {
-                        // Out of files: the socket stays readable, and looking again at once would help nobody.
-                        if ![EAGAIN, EINTR, ECONNABORTED].contains(errno) { try? await Task.sleep(for: .seconds(1)) }
-                        break
-                    }
-                    guard clients.enter() else {
-                        Self.turnAway(descriptor)
-                        continue
-                    }
-                    group.addTask {
-                        await self.serve(ByteChannel(descriptor, name: "a client of the control socket"))
-                        clients.leave()
-                    }
-                }
+                let deadline = SourceClock.now.advanced(by: self.pause)
+                if await door.channel.wait(isWriting: false, until: deadline).contains(.cancelled) { break }
+                await self.accept(on: door, clients, &group)
+                if door.listener.isFileGone { self.replace(&door) }
             }
             group.cancelAll()
+        }
+    }
+
+    /// Where clients come in.
+    private struct Door {
+        let listener: ControlSocket.Listener
+        let channel: ByteChannel
+
+        init(_ path: String) throws(TrackingError) {
+            self.listener = try ControlSocket.listen(path)
+            self.channel = ByteChannel(self.listener.descriptor, name: path)
+        }
+    }
+
+    /// The socket's file was removed: another one takes its place, now or at the next look.
+    private func replace(_ door: inout Door) {
+        do throws(TrackingError) {
+            door = try Door(self.path)
+            self.logger.warning("the control socket was removed and is there again", metadata: ["path": "\(self.path)"])
+        } catch {
+            self.logger.debug("the control socket was removed", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    /// Takes in all who wait.
+    private func accept(on door: Door, _ clients: Slots, _ group: inout DiscardingTaskGroup) async {
+        while true {
+            let descriptor = ControlSocket.accept(door.listener)
+            guard descriptor >= 0 else {
+                // Out of files: the socket stays readable, and looking again at once would help nobody.
+                if ![EAGAIN, EINTR, ECONNABORTED].contains(errno) { try? await Task.sleep(for: .seconds(1)) }
+                return
+            }
+            guard clients.enter() else {
+                Self.turnAway(descriptor)
+                continue
+            }
+            group.addTask {
+                await self.serve(ByteChannel(descriptor, name: "a client of the control socket"))
+                clients.leave()
+            }
         }
     }
 

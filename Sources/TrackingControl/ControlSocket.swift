@@ -25,6 +25,9 @@ public enum ControlSocket {
         var path: String
         fileprivate var file: FileName
 
+        /// Whether the path names no file: whoever cleans up removed it, and no client finds this socket any more.
+        var isFileGone: Bool { FileName(path: self.path) == nil }
+
         /// Removes the socket's file, if it is still this one.
         func removeFile() {
             if FileName(path: self.path) == self.file { unlink(self.path) }

@@ -175,7 +175,11 @@ extension AssetPublisher {
     ) async throws(TrackingError) {
         var rounds = unsent == .send ? Self.bindRounds : 0
         while true {
-            if rounds > 0 { _ = try await self.flush(progress) }
+            if rounds > 0 {
+                // What is being written can not be sent yet.
+                await self.publishedIsLogged()
+                _ = try await self.flush(progress)
+            }
             do throws(TrackingError) {
                 _ = try await self.ask(.bind(trackable, unsent: unsent))
                 break

@@ -283,6 +283,9 @@ struct LogWorker: Sendable {
             var limits = course.trimming.due(self.queue.limits, grew: grew, now: .now)
         else { return }
         if limits.maximumAge != nil, !self.mayLetGoForAge { limits.maximumAge = nil }
+        // What is safe elsewhere takes nobody's room.
+        await self.remove(&course, post)
+        guard !course.outage.isClosed else { return }
         do throws(TrackingError) {
             for part in try await self.storage.trim(to: limits, now: self.clock()) {
                 post(part.trackable, .dropped(part.stream, part.seqs))

@@ -65,13 +65,15 @@ extension PublisherStateMachine {
         next.recording.recorders = old.recording.recorders
         self.configuration = next
         var actions = next.capture == old.capture ? [] : self.capture(as: next.capture, at: moment)
-        let hasOtherZones = next.capture?.zones.zones ?? [] != old.capture?.zones.zones ?? []
+        let (zones, oldZones) = (next.capture?.zones.zones ?? [], old.capture?.zones.zones ?? [])
         if next.deferral != old.deferral {
             self.deferral = next.deferral
             self.isReleaseDue = true
         }
         if next.limits != old.limits { actions.append(.limitsChanged(next.limits)) }
-        if hasOtherZones { actions += self.hideWhatWasKept(at: moment) }
+        if zones != oldZones {
+            actions += self.hideWhatWasKept(areMore: !zones.allSatisfy(oldZones.contains), at: moment)
+        }
         for id in Array(self.assets.keys) { actions += self.configure(id, from: old, at: moment) }
         actions += self.sensorMayHaveChanged()
         guard next.isOn != old.isOn else { return actions }

@@ -3,14 +3,18 @@ import TrackingCore
 /// What is kept of positions, and told anew, when zones are set that they lie in. What was recorded before stays as it is.
 extension PublisherStateMachine {
     /// Other zones are in force: what stands on the topics is replaced or withdrawn, and nothing else that is kept goes out.
-    mutating func hideWhatWasKept(at moment: Moment) -> [Action] {
+    ///
+    /// - Parameter areMore: Whether more is hidden than was before: then what an earlier run left is withdrawn, for nobody here
+    ///   knows where that is.
+    mutating func hideWhatWasKept(areMore: Bool, at moment: Moment) -> [Action] {
         // Within the call it is another's.
         let zones = self.configuration.capture?.zones
         self.unsentEvents.hide { location in zones.map { $0.hidden(location) } ?? location }
         return Array(self.assets.keys).flatMap { id -> [Action] in
             let lastFix = self.assets[id]?.lastFix.flatMap(self.shown)
             self.assets[id]?.lastFix = lastFix
-            return self.hidePosition(of: id, at: moment) + self.hideTrip(of: id, at: moment)
+            return self.hidePosition(of: id, areMore: areMore, at: moment)
+                + self.hideTrip(of: id, areMore: areMore, at: moment)
         }
     }
 
@@ -28,7 +32,7 @@ extension PublisherStateMachine {
         return shown
     }
 
-    private mutating func hidePosition(of id: TrackableID, at moment: Moment) -> [Action] {
+    private mutating func hidePosition(of id: TrackableID, areMore: Bool, at moment: Moment) -> [Action] {
         guard let asset = self.assets[id] else { return [] }
         var (lane, raw) = (asset.lane, asset.rawLane)
         let change = lane.hide(self.shown)
@@ -42,20 +46,28 @@ extension PublisherStateMachine {
                 $0.failedLive(asset.lane.seqsInFlight, now: moment.now)
             }
         }
-        // What stands is another publisher's where it owns the trackable.
-        guard change.isOutdated, asset.failure == nil, asset.since != nil else { return actions }
-        return actions + self.replacePosition(of: id, at: moment)
+        let isUnknown = areMore && asset.lane.last == nil
+        guard change.isOutdated || isUnknown, self.isOwn(id) else { return actions }
+        return actions + (asset.since == nil ? self.clear(.location(id)) : self.replacePosition(of: id, at: moment))
     }
 
-    private mutating func hideTrip(of id: TrackableID, at moment: Moment) -> [Action] {
-        guard let asset = self.assets[id], asset.failure == nil,
-            let trip = asset.trip.status(at: moment) ?? asset.lastTrip, self.shown(trip) != trip
-        else { return [] }
+    /// Whether what stands on the topics is not another publisher's: one that overtook this one, or came while it was off.
+    private func isOwn(_ id: TrackableID) -> Bool {
+        guard let asset = self.assets[id], asset.failure == nil else { return false }
+        return asset.since != nil || self.presence.owner(of: id) == nil
+    }
+
+    private mutating func hideTrip(of id: TrackableID, areMore: Bool, at moment: Moment) -> [Action] {
+        guard let asset = self.assets[id], self.isOwn(id) else { return [] }
+        guard let trip = asset.trip.status(at: moment) ?? asset.lastTrip else {
+            return areMore ? self.clear(.trip(id)) : []
+        }
+        guard self.shown(trip) != trip else { return [] }
         let shown = self.shown(trip)
         if asset.lastTrip == trip { self.assets[id]?.lastTrip = shown }
         // One that was not shown yet goes out as ever; else this one stands there.
-        guard asset.unshownTrip == nil else { return [] }
-        self.assets[id]?.unshownTrip = trip
-        return self.showTrip(of: id)
+        self.assets[id]?.unshownTrip = asset.unshownTrip ?? trip
+        if asset.since == nil { return self.clear(.trip(id)) }
+        return asset.unshownTrip == nil ? self.showTrip(of: id) : []
     }
 }

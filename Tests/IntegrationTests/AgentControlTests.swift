@@ -220,6 +220,22 @@ import TrackingCore
         #expect(try await agent.end().code == 0)
     }
 
+    /// It tells more than one fix while a batch is on its way: there is always something that is not sent.
+    @Test func bindSendsTheRestOfAFastReceiver() async throws {
+        let scene = try AgentScene(await MosquittoProcess.start())
+        let relay = try await Relay(to: scene.broker.port, delay: 0.2)
+        let agent = try await scene.start([
+            "--broker", "mqtt://127.0.0.1:\(relay.port)", "--default-resolution", "HIGH/100/0",
+        ])
+        try await scene.status { $0.trackables.first?.state == .online && $0.lastFix != nil }
+        try await scene.done(["bind", "van-8", "--flush"])
+        let left = try await scene.done(["queue", "list"])
+        #expect(!left.contains("van-7"), "\(left)")
+        // What is read goes on.
+        try await scene.status { $0.trackables.map(\.id.rawValue) == ["van-8"] && $0.trackables[0].state == .online }
+        #expect(try await agent.end().code == 0)
+    }
+
     /// Two points are too large for this broker, whatever is done.
     @Test func whatIsSetAsideIsListedRetriedAndDropped() async throws {
         let broker = try await MosquittoProcess.start(extra: ["max_packet_size 1024"])

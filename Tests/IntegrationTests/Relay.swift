@@ -1,25 +1,39 @@
 import Foundation
 import TestSupport
 
-/// A line to a server on this machine that a test cuts: every connection through it at once, without a word to anybody.
+/// A line to a server on this machine that a test cuts: every connection through it at once, without a word to anybody; or that takes
+/// its time.
 final class Relay: Sendable {
     /// Where it listens.
     let port: Int
     private let program: RunningProgram
 
     /// Starts one; returns once it listens.
-    init(to server: Int) async throws {
+    ///
+    /// - Parameter delay: How many seconds what goes through it takes, each way.
+    init(to server: Int, delay: Double = 0) async throws {
         self.port = try LoopbackPort.free()
         let script = """
-            import signal, socket, threading
+            import queue, signal, socket, threading, time
             ends = []
             def cut(*_):
                 while ends:
                     try: ends.pop().shutdown(2)
                     except OSError: pass
-            def pump(a, b):
+            def deliver(line, b):
                 try:
-                    while data := a.recv(65536): b.sendall(data)
+                    while True:
+                        due, data = line.get()
+                        time.sleep(max(0, due - time.monotonic()))
+                        b.sendall(data)
+                except OSError: pass
+            def pump(a, b):
+                line = queue.Queue()
+                threading.Thread(target=deliver, args=(line, b), daemon=True).start()
+                try:
+                    while data := a.recv(65536):
+                        if \(delay): line.put((time.monotonic() + \(delay), data))
+                        else: b.sendall(data)
                 except OSError: pass
                 for end in (a, b):
                     try: end.shutdown(2)

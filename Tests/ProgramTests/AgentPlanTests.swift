@@ -213,6 +213,20 @@ import TrackingPublisher
 
     // MARK: - Settings
 
+    @Test func anotherWritingOfTheSameIsNoChange() throws {
+        let old = try self.plan(["--mode", "active", "--default-resolution", "HIGH/1000/0", "--automatic-trips", "Bus"])
+        let next = try old.setting([
+            "mode": ["ACTIVE"], "default-resolution": ["high/1000/0.0"], "automatic-trips": ["bus"],
+        ])
+        let changes = LiveSettings.changes(
+            of: ["mode", "default-resolution", "automatic-trips"], from: old.options, to: next.options)
+        #expect(changes == [.init(key: "automatic-trips", before: "Bus", after: "bus")])
+        let passive = try old.setting(["mode": ["Passive"]])
+        #expect(
+            LiveSettings.changes(of: ["mode"], from: old.options, to: passive.options)
+                == [.init(key: "mode", before: "active", after: "Passive")])
+    }
+
     @Test func everyOptionIsAtOnceOrSaysThatItNeedsARestart() throws {
         let options = try self.plan().options
         for name in OptionTableTests.run.map(\.option) where name != "destination" {

@@ -18,17 +18,17 @@ import TrackingCore
 
     /// Runs a server while `body` runs, and removes the folder.
     private func serving<Value: Sendable>(
-        _ agent: FakeAgent = FakeAgent(), _ body: @Sendable () async throws -> Value
+        _ agent: FakeAgent = FakeAgent(), pause: Duration = .seconds(30), _ body: @Sendable () async throws -> Value
     ) async throws -> Value {
         defer { try? FileManager.default.removeItem(at: self.folder) }
-        return try await self.running(agent, body)
+        return try await self.running(agent, pause: pause, body)
     }
 
     private func running<Value: Sendable>(
-        _ agent: FakeAgent = FakeAgent(), _ body: @Sendable () async throws -> Value
+        _ agent: FakeAgent = FakeAgent(), pause: Duration = .seconds(30), _ body: @Sendable () async throws -> Value
     ) async throws -> Value {
         let dispatcher = ControlDispatcher(agent)
-        let server = ControlServer(path: self.path) { await dispatcher.answer($0, say: $1) }
+        let server = ControlServer(path: self.path, pause: pause) { await dispatcher.answer($0, say: $1) }
         let (signs, listening) = AsyncStream.makeStream(of: Void.self)
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -150,6 +150,24 @@ import TrackingCore
             let mode = try FileManager.default.attributesOfItem(atPath: self.path)[.posixPermissions] as? Int
             #expect(mode == 0o600)
         }
+    }
+
+    /// As by what cleans up where temporary files are, its folder included.
+    @Test(arguments: [false, true]) func aFileThatIsRemovedIsMadeAnew(withFolder: Bool) async throws {
+        try await self.serving(pause: .milliseconds(10)) {
+            let before = try ControlClient(paths: [self.path])
+            _ = try await before.ask(.on)
+            try FileManager.default.removeItem(atPath: withFolder ? self.folder.path() : self.path)
+            let deadline = ContinuousClock.now + .seconds(60)
+            while !FileManager.default.fileExists(atPath: self.path) {
+                guard ContinuousClock.now < deadline else { throw TestSupportError("there is no socket again") }
+                try await Task.sleep(for: .milliseconds(2))
+            }
+            let answer = try await self.switchOn()
+            #expect(answer == [:])
+            #expect(try await before.ask(.on) == [:], "who is connected stays so")
+        }
+        #expect(!FileManager.default.fileExists(atPath: self.path))
     }
 
     @Test func theFileGoesWithTheServer() async throws {

@@ -12,8 +12,13 @@ final class FailingSpool: SpoolStorage {
     private let log = Mutex<[Call]>([])
     /// To open it takes until this ends.
     private let opening: AsyncStream<Never>?
+    /// To append to it takes until this ends.
+    private let appending: AsyncStream<Never>?
 
-    init(opening: AsyncStream<Never>? = nil) { self.opening = opening }
+    init(opening: AsyncStream<Never>? = nil, appending: AsyncStream<Never>? = nil) {
+        self.opening = opening
+        self.appending = appending
+    }
 
     var executor: (any TaskExecutor)? { nil }
     /// Which of these were called, in order.
@@ -42,6 +47,7 @@ final class FailingSpool: SpoolStorage {
         _ records: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime, knowsAges: Bool
     ) async throws(TrackingError) {
         try self.meet(.append)
+        if let appending = self.appending { for await _ in appending {} }
         try await self.inner.append(records, state: state, now: now, knowsAges: knowsAges)
     }
 

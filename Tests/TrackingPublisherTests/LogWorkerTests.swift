@@ -38,6 +38,22 @@ import TrackingCore
         #expect(try await storage.summary().total.count == 12, "nothing is left undone at the end")
     }
 
+    /// What is safe and not removed yet counts for no limit: nothing that was not sent goes for it, and nothing is said to have gone.
+    @Test func whatIsSafeTakesNobodysRoom() async throws {
+        let (storage, said) = (FailingSpool(), Said())
+        let worker = try await Self.worker(storage, limits: SpoolLimits(maximumCount: 3))
+        let (van, stream) = (try TrackableID("van"), try #require(StreamID("one")))
+        worker.ask([try Self.append(2), try Self.append(3)])
+        // The newest was sent live, while the oldest waits.
+        worker.ask([(van, .remove(stream, SeqSet([3...3])))], goesOn: true)
+        worker.ask([try Self.append(4), try Self.read(1)])
+        worker.finish()
+        await worker.run { _, event in said.say(event) }
+        let left = try await storage.inner.waiting(after: 0, through: .max, maximumCount: 10)
+        #expect(left.map(\.entry.record.seq) == [1, 2, 4])
+        #expect(try await storage.summary().dropped == 0)
+    }
+
     /// Of one stream of one trackable.
     private static func append(_ seq: UInt64) throws -> (TrackableID, PublisherStateMachine.LogAction) {
         let record = SpoolRecord(seq: seq, time: UnixTime(1), kind: .point, payload: [1])

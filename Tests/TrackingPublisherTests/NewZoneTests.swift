@@ -116,6 +116,50 @@ import TrackingCore
         #expect(try ends().state == .ended && ends().startLocation == nil && ends().lastLocation == nil)
     }
 
+    private func switched(isOn: Bool, _ talk: inout PublisherConversation) -> [String] {
+        var next = talk.machine.configuration
+        next.isOn = isOn
+        return talk.happened(.configure(next)) + talk.acked()
+    }
+
+    /// What is off says nothing of where it is, and withdraws what must not be seen.
+    @Test(arguments: [PrivacyZone.Rule.replace, .omit]) func whatStandsIsWithdrawnWhileOff(rule: PrivacyZone.Rule)
+        throws
+    {
+        var talk = try self.talk()
+        let van = try TrackableID("van")
+        _ = talk.happened(.trip(van, try TripMode("car"), request: 1))
+        _ = try talk.fix(at: 0, metres: 950)
+        _ = talk.acked() + talk.happened(.trip(van, nil, request: 2)) + talk.acked()
+        _ = self.switched(isOn: false, &talk)
+        #expect(try self.standing(talk) == [950])
+        let said = try self.set(rule, &talk) + talk.acked()
+        #expect(said.contains("van: cleared") && said.contains("van/trip: cleared"))
+        _ = self.switched(isOn: true, &talk)
+        #expect(try self.standing(talk) == (rule == .omit ? [] : [1000]))
+        let trip = try MessageCodec.decodeTrip(try #require(talk.said["tracking/van/trip"])[...])
+        #expect(trip.state == .ended && trip.lastLocation?.source == (rule == .omit ? nil : .zone))
+    }
+
+    @Test func whatAnotherPublisherSaidWhileOffStands() throws {
+        var talk = try self.talk()
+        _ = try talk.fix(at: 0, metres: 950)
+        _ = talk.acked() + self.switched(isOn: false, &talk)
+        _ = talk.hear("tracking/_clients/d2", #"{"status":"online","session":"o","connection":0,"lease":90}"#)
+        _ = talk.publisher("d2", "o", since: 2000)
+        #expect(!(try self.set(.omit, &talk)).contains { $0.hasSuffix("cleared") })
+    }
+
+    /// Nobody here knows where that is.
+    @Test func whatAnEarlierRunLeftIsWithdrawn() throws {
+        var talk = try self.talk()
+        let said = try self.set(.omit, &talk) + talk.acked()
+        #expect(said.contains("van: cleared") && said.contains("van/trip: cleared"))
+        var next = talk.machine.configuration
+        next.capture = try CaptureStateMachine(filter: CaptureFilter(), zones: PrivacyZones([]))
+        #expect(!talk.happened(.configure(next)).contains { $0.hasSuffix("cleared") }, "less is hidden")
+    }
+
     @Test func aZoneThatHoldsNothingOfItSaysNothing() throws {
         var talk = try self.talk()
         _ = try talk.fix(at: 0, metres: 0)

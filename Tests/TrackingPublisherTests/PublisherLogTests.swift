@@ -227,6 +227,30 @@ import TrackingTesting
         }
     }
 
+    /// A slow disk is no reason to give up.
+    @Test func whatIsBeingWrittenIsSentAsWell() async throws {
+        let (appending, end) = AsyncStream.makeStream(of: Never.self)
+        let storage = FailingSpool(appending: appending)
+        let bench = try Bench(storage)
+        bench.open()
+        let bus = Trackable(try TrackableID("bus"))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            bench.publisher.track(Trackable(bench.van))
+            group.addTask { try await bench.publisher.run() }
+            try bench.drive(1...1)
+            while !storage.calls.contains(.append) { try await Task.sleep(for: .milliseconds(2)) }
+            group.addTask {
+                try await bench.publisher.bind(bus, unsent: .send) { _, _ in }
+                #expect(await bench.publisher.logFigures().total == SpoolAmount())
+                bench.publisher.finish(within: .zero)
+            }
+            for _ in 1...500 { _ = await bench.publisher.snapshot() }
+            end.finish()
+            try await group.waitForAll()
+        }
+        #expect(bench.publisher.active == bus.id)
+    }
+
     @Test func nothingIsAnsweredForEverOnceThePublisherHasEnded() async throws {
         let bench = try Bench(InMemorySpool())
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -8,7 +8,7 @@ public struct PrivacyZone: Hashable, Sendable {
         case omit
     }
 
-    /// The name that events carry: 1 to 64 bytes.
+    /// The name that events carry: 1 to 64 bytes without control characters.
     public let name: String
     /// The centre, which is shown in place of what is inside.
     public let center: Coordinate
@@ -24,6 +24,9 @@ public struct PrivacyZone: Hashable, Sendable {
         guard (1...64).contains(name.utf8.count) else {
             throw TrackingError(
                 .invalidConfiguration, "a zone's name has 1 to 64 bytes; this one has \(name.utf8.count)")
+        }
+        guard !name.hasControlCharacters else {
+            throw TrackingError(.invalidConfiguration, "a zone's name has no control characters; this one has one")
         }
         guard (10...100_000).contains(radius.value) else {
             throw TrackingError(

@@ -73,15 +73,23 @@ enum LiveSettings {
         return place
     }
 
-    /// What is different in `new`, of these options.
+    /// What is different in `new`, of these options; another writing of the same is not.
     static func changes(
         of names: some Collection<String>, from old: OptionValues, to new: OptionValues
     ) -> [SettingChange] {
-        names.sorted().filter { old[$0] != new[$0] }.map { name in
+        names.sorted().filter { self.meant(old, $0) != self.meant(new, $0) }.map { name in
             let isTold = !self.untold.contains(name)
             return SettingChange(
                 key: name, before: isTold ? old[name]?.joined(separator: "\n") : nil,
                 after: isTold ? new[name]?.joined(separator: "\n") : nil)
+        }
+    }
+
+    /// The values of an option, each in the one writing where there are several.
+    private static func meant(_ options: OptionValues, _ name: String) -> [String]? {
+        options[name]?.map { text in
+            if name == "mode" { return TrackingMode(argument: text)?.rawValue ?? text }
+            return Resolution(argument: text)?.argumentText ?? text
         }
     }
 }

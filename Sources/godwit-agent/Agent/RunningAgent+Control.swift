@@ -89,7 +89,15 @@ extension RunningAgent: AgentControl {
         let carried = [AgentSettings.Carried(id: id, destination: self.plan.carried.first { $0.id == id }?.destination)]
         let bound = try self.planned { try $0.carrying(carried) }
         do throws(TrackingError) {
-            try await publisher.bind(bound.trackables[0], unsent: unsent, progress)
+            if unsent == .send {
+                // All but the last of it before what is read has to wait.
+                _ = try await publisher.flush(progress)
+                try await self.holdingFixes(from: publisher) { () async throws(TrackingError) in
+                    try await publisher.bind(bound.trackables[0], unsent: unsent, progress)
+                }
+            } else {
+                try await publisher.bind(bound.trackables[0], unsent: unsent, progress)
+            }
         } catch {
             throw CommandFailure(error)
         }

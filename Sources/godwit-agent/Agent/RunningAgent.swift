@@ -126,6 +126,16 @@ actor RunningAgent: Service {
         self.device?.publisher.finish(within: .milliseconds(2_500))
     }
 
+    /// Does something while what is read waits: no fix is added to what the publisher has to send.
+    func holdingFixes(
+        from publisher: AssetPublisher<MQTTTransport>, _ body: () async throws(TrackingError) -> Void
+    ) async throws(TrackingError) {
+        self.reader.outlet.close()
+        // Where another connection is about to begin, or has begun, what waits is for that one.
+        defer { if self.device?.publisher === publisher, !self.isRenewing { self.reader.outlet.open(publisher) } }
+        try await body()
+    }
+
     private func makeDevice() throws -> Device {
         let run = self.plan.run
         let identity = try run.broker.identity()

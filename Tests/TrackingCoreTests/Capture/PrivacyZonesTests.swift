@@ -71,6 +71,11 @@ import Testing
         #expect(zones.hidden(self.full(north: 25))?.coordinate == first.center)
     }
 
+    @Test(arguments: ["", "ho\nme", "home\u{1B}[2J", "\u{85}"]) func aNameCanBeReadOnOneLine(name: String) {
+        let error = #expect(throws: TrackingError.self) { try self.zone(name) }
+        #expect(error?.code == .invalidConfiguration && error?.message.contains("home") == false)
+    }
+
     @Test func crossingsHaveANameAndNoPlace() throws {
         var zones = try PrivacyZones([self.zone("home")])
         let crossings = [300.0, 50, 105, 120, 90].map { zones.moved(.fix(north: $0, at: 0)).crossings }

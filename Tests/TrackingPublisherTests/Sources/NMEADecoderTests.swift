@@ -30,6 +30,42 @@ import TrackingCore
     }
 
     /// A receiver that is switched off and on again knows neither time nor place for a while.
+    @Test(arguments: [
+        ("GPGGA,120002,9500.0,N,00837.5,W,1,09,0.9,20,M,57,M,,", "position (GPGGA)"),
+        ("GPRMC,120002,A,5239.1,N,00875.0,W,10.0,45.0,170524", "position (GPRMC)"),
+        ("GPGLL,5239.1,,00837.5,W,120002,A", "position (GPGLL)"),
+        ("GPRMC,120002,A,5239.1,N,00837.5,W,10.0,45.0,171324", "date (GPRMC)"),
+        ("GPZDA,120002,31,02,2024,00,00", "date (GPZDA)"),
+        ("GPGGA,126002,5300.0,N,00837.5,W,1,09,0.9,20,M,57,M,,", "time of day (GPGGA)"),
+        ("GPRMC,120002,A,9500.0,N,00837.5,W,10.0,45.0,171324", "date and position (GPRMC)"),
+    ])
+    func whatCannotBeIsTold(body: String, what: String) {
+        var decoder = NMEADecoder(isLive: false)
+        let bodies = ["GPRMC,120001,A,5239.1,N,00837.5,W,10.0,45.0,170524", body]
+        let lines = self.make(bodies[0], bodies[1]).enumerated().map { index, text in
+            NMEALine(.text(Array(text.utf8)[...], number: index + 1))
+        }
+        let events = lines.flatMap { decoder.receive($0, clock: Self.clock) } + decoder.finish(clock: Self.clock)
+        #expect(events.contains(.badInput("line 2 tells an impossible \(what)")))
+        let fixes = events.fixes
+        #expect(fixes.first?.time == .at("2024-05-17T12:00:01Z"))
+        #expect(abs((fixes.first?.coordinate.latitude ?? 0) - (52 + 39.1 / 60)) < 1e-9, "of another epoch")
+        // The day is that of the sentence before.
+        #expect(fixes.dropFirst().map(\.time) == (what == "date (GPRMC)" ? [.at("2024-05-17T12:00:02Z")] : []))
+    }
+
+    /// What a receiver without a fix fills in is nobody's business.
+    @Test(arguments: [
+        "GPRMC,,V,,,,,,,,,,N", "GPRMC,999999,V,9999.9,N,99999.9,E,,,000000,,,N", "GPGGA,,,,,,0,00,99.99,,,,,,",
+        "GPGGA,120002,,,,,1,00,99.99,,,,,,", "GPZDA,120002,00,00,0000,00,00", "GPZDA,,,,,,", "GPGLL,,,,,120002,V,N",
+        "GPGLL,5239.1,N,00837.5,W,,A",
+    ])
+    func whatIsMissingIsNotTold(body: String) {
+        var decoder = NMEADecoder(isLive: false)
+        let line = NMEALine(.text(Array(Sentences.make(body).utf8)[...], number: 1))
+        #expect(decoder.receive(line, clock: Self.clock).isEmpty)
+    }
+
     @Test(arguments: [false, true]) func theLastFixBeforeTheReceiverForgotTheTimeIsGiven(isLive: Bool) {
         let lost = self.make("GPRMC,,V,,,,,,,,,,N", "GPGGA,,,,,,0,00,99.99,,,,,,", "GPGSA,A,1,,,,,,,,,,,,,,,")
         let fixes = self.decode(

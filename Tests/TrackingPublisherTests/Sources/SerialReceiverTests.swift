@@ -36,4 +36,20 @@ import TrackingCore
         #expect(machine.heard(Self.ublox) == message)
         #expect(machine.resolutionChanged(to: .every(milliseconds: 1000)).prefix(8).suffix(2) == [0xE8, 0x03])
     }
+
+    /// On a line that stands while the receiver loses its power its own cycle is back.
+    @Test func aReceiverThatStartsAgainIsToldAgain() {
+        var machine = SerialReceiverStateMachine(speed: 9600, resolution: .every(milliseconds: 5000))
+        _ = machine.opened()
+        let told = Array("$PMTK220,5000*1B\r\n".utf8)
+        #expect(machine.heard(Self.mediaTek) == told)
+        #expect(machine.heard(.other(address: "PMTK001", fields: ["220", "3"])) == [], "its answer")
+        #expect(machine.heard(.other(address: "PMTK010", fields: ["002"])) == [])
+        #expect(machine.heard(.other(address: "PMTK010", fields: ["001"])) == told)
+        var other = SerialReceiverStateMachine(speed: 9600, resolution: .every(milliseconds: 5000))
+        _ = other.opened()
+        let rate = other.heard(Self.ublox)
+        #expect(!rate.isEmpty && other.heard(Self.ublox) == rate)
+        #expect(other.heard(.other(address: "GNTXT", fields: ["01", "01", "02", "ANTSTATUS=OK"])) == [])
+    }
 }

@@ -38,6 +38,7 @@ struct NMEADecoder: Sendable {
     mutating func receive(_ line: NMEALine, clock: UnixTime) -> [SourceEvent] {
         switch line {
         case .sentence(let sentence): self.receive(sentence, clock: clock)
+        case .doubted(let sentence, let reason): [.badInput(reason)] + self.receive(sentence, clock: clock)
         case .refused(let reason): [.badInput(reason)]
         case .nothing: []
         }

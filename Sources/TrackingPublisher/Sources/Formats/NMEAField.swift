@@ -16,6 +16,9 @@ struct NMEAField: Sendable {
     /// Wraps the bytes between two commas.
     init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
 
+    /// Whether nothing stands between the commas.
+    var isEmpty: Bool { self.bytes.isEmpty }
+
     /// The field as it stands.
     var text: String { String(decoding: self.bytes, as: UTF8.self) }
 

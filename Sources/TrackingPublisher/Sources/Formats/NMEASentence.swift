@@ -103,9 +103,16 @@ enum NMEASentence: Hashable, Sendable {
     }
 
     /// Reads one line, without its line end.
-    init(line: ArraySlice<UInt8>) throws(Refusal) {
+    init(line: ArraySlice<UInt8>) throws(Refusal) { self.init(try Self.fields(of: line)) }
+
+    /// The fields of a line, without its line end; the first one is the address.
+    static func fields(of line: ArraySlice<UInt8>) throws(Refusal) -> [NMEAField] {
         let body = try Self.checkedBody(of: line)
-        let fields = body.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map(NMEAField.init)
+        return body.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map(NMEAField.init)
+    }
+
+    /// Reads what ``fields(of:)`` found.
+    init(_ fields: [NMEAField]) {
         let address = fields[0].text
         switch address.hasPrefix("P") || address.utf8.count != 5 ? "" : address.suffix(3) {
         case "GGA": self = .gga(GGA(fields))

@@ -4,7 +4,7 @@ import TrackingCore
 ///
 /// With care: a receiver is first asked who it is, in the two languages there are, both of which others ignore; only one that
 /// answered, or that said so when it started, is told a cycle. Nothing is stored in the receiver: its own setting is back when it is
-/// switched off.
+/// switched off, so that one that starts again is told again.
 struct SerialReceiverStateMachine: Sendable {
     /// The languages for setting a cycle.
     enum Family: Hashable, Sendable {
@@ -38,15 +38,25 @@ struct SerialReceiverStateMachine: Sendable {
 
     /// The receiver sent a sentence. Gives the bytes to send.
     mutating func heard(_ sentence: NMEASentence) -> [UInt8] {
-        guard self.family == nil, case .other(let address, let fields) = sentence else { return [] }
-        if address.hasPrefix("PMTK") {
+        guard case .other(let address, let fields) = sentence else { return [] }
+        let isUblox = address.hasSuffix("TXT") && fields.contains { $0.contains("u-blox") }
+        if self.family != nil {
+            // Its own setting is back.
+            guard isUblox || Self.isStart(address, fields) else { return [] }
+            self.asked = nil
+        } else if address.hasPrefix("PMTK") {
             self.family = .mediaTek
-        } else if address == "PUBX" || address.hasSuffix("TXT") && fields.contains(where: { $0.contains("u-blox") }) {
+        } else if address == "PUBX" || isUblox {
             self.family = .ublox
         } else {
             return []
         }
         return self.ask()
+    }
+
+    /// Whether a receiver of MediaTek's says that it has started.
+    private static func isStart(_ address: String, _ fields: [String]) -> Bool {
+        address == "PMTK011" || (address == "PMTK010" && fields.first == "001")
     }
 
     private mutating func ask() -> [UInt8] {

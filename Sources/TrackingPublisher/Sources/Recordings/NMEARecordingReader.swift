@@ -24,7 +24,10 @@ struct NMEARecordingReader: RecordingDecoder {
     }
 
     private mutating func take(_ line: NMEALine) -> [SourceEvent] {
-        if case .sentence = line { self.hasSentence = true }
+        switch line {
+        case .sentence, .doubted: self.hasSentence = true
+        case .refused, .nothing: break
+        }
         return self.decoder.receive(line, clock: self.clock)
     }
 }
