@@ -5,7 +5,7 @@ umask 077
 export LC_ALL=C
 
 program=$(basename "$0")
-name= levels= lines= all=no group= cert=no password_stdin=no like=
+name= levels= lines= all=no group= cert=no password_stdin=no like= housekeeper=no
 dir=${GODWIT_BROKER_DIR:-$here}
 topic_root=${GODWIT_TOPIC_ROOT:-tracking}
 password=${GODWIT_PASSWORD:-}
@@ -46,6 +46,7 @@ read_arguments() {
             --cert) cert=yes; continue ;;
             --password-stdin) password_stdin=yes; continue ;;
             --all) all=yes; continue ;;
+            --housekeeper) housekeeper=yes; continue ;;
             --dir=*) dir=${argument#*=}; continue ;;
             --topic-root=*) topic_root=${argument#*=}; continue ;;
             --group=*) group=${argument#*=}; continue ;;
@@ -74,6 +75,7 @@ read_arguments() {
     [ -n "$name" ] || die 64 "which NAME? ($program --help)"
     check_root
     [ -z "$group" ] || [ "$program" = add-recorder ] || die 64 "unknown option --group"
+    [ "$housekeeper" = no ] || [ "$program" = add-recorder ] || die 64 "unknown option --housekeeper"
     [ -f "$dir/acl.conf" ] || die 66 "no acl.conf in the directory $dir"
     if [ "$cert" = yes ] && { [ "$password_stdin" = yes ] || [ -n "$password" ]; }; then
         die 64 "--cert and a password exclude each other"

@@ -236,6 +236,11 @@ public final class Recorder<Transport: MessageTransport>: Service {
             self.logger.error(
                 "the broker forbids to acknowledge: devices keep what they have",
                 metadata: ["trackable": "\(id)", "reason": "\(error)"])
+        case .cleared(let count):
+            self.logger.info("cleared what clients that are gone left behind", metadata: ["messages": "\(count)"])
+        case .clearingRefused(let error):
+            self.logger.error(
+                "the broker forbids to clear what clients left behind", metadata: ["reason": "\(error)"])
         case .brokerDropped(let count):
             self.logger.warning(
                 "the broker drops messages: its queues are too short for a recorder that stalls; raise max_queued_messages",

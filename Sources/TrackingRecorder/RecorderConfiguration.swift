@@ -18,6 +18,9 @@ public struct RecorderConfiguration: MemberConfiguration, Hashable {
     public var keep: Duration?
     /// How long those of single trackables are kept, in place of ``keep``.
     public var keepOf: [TrackableID: Duration] = [:]
+    /// How long the lease of a client has been out before what stands of it at the broker is cleared, by a recorder that may do
+    /// that; `nil` leaves it alone.
+    public var clearsAfter: Duration?
     /// Whether nothing was ever recorded, so that nothing can have been missed.
     public var isFirstRun = false
 
@@ -29,6 +32,8 @@ public struct RecorderConfiguration: MemberConfiguration, Hashable {
     public static let longestWait = Duration.milliseconds(50)
     /// Acknowledgements that nobody waits for, those of live positions, are said together, so often.
     public static let acknowledgementPause = Duration.seconds(5)
+    /// What the protocol gives a client to come back, before a housekeeper clears what stands of it.
+    public static let housekeeping = Duration.seconds(7 * 86_400)
     /// The first wait after the store failed; the waits double.
     public static let firstStoreWait = Duration.milliseconds(250)
     /// What the waits grow to.
@@ -74,6 +79,10 @@ public enum RecorderEvent: Hashable, Sendable {
     case subscriptionRefused(filter: String, TrackingError)
     /// The broker refuses the acknowledgements of a trackable; told once a connection.
     case acknowledgementRefused(TrackableID, TrackingError)
+    /// What clients that are gone left behind was cleared: so many messages.
+    case cleared(Int)
+    /// The broker refuses to tell, or to have cleared, what clients left behind; told once a connection.
+    case clearingRefused(TrackingError)
     /// The broker kept no session: what came while this recorder was away is missing, where the devices do not send it again.
     case possibleGap
     /// The broker has dropped so many messages, for whomever, since it was looked at last: its queues are too short.

@@ -7,7 +7,9 @@ extension RecorderStateMachine {
         case .connected(let connection, _):
             self.session.connected(connection: connection)
             self.isRefusalTold = false
+            self.isClearingRefusalTold = false
             self.dropped = nil
+            self.housekeeper?.connected(now: moment.now)
             let own = self.configuration.topicRoot.path(.liveness(self.session.client))
             // Mosquitto answers before it sends what stands; the second answer comes behind that.
             return [
@@ -16,6 +18,8 @@ extension RecorderStateMachine {
             ]
         case .disconnected(let disconnection):
             self.session.disconnected()
+            self.housekeeper?.disconnected(now: moment.now)
+            self.clearing = []
             self.isVoiceOver = disconnection.retry == nil
             // The last one of each.
             for (_, (id, acknowledgement)) in self.said.sorted(by: { $0.key > $1.key }) where self.owed[id] == nil {
@@ -29,13 +33,19 @@ extension RecorderStateMachine {
             self.dropped = count
             return more > 0 ? [.tell(.brokerDropped(more))] : []
         case .received(let message):
+            self.housekeeper?.heard(message, now: moment.now)
+            guard message.topic == self.configuration.topicRoot.path(.liveness(self.session.client)) else { return [] }
             let liveness = message.payload.isEmpty ? nil : try? MessageCodec.decodeLiveness(message.payload)
             return self.session.heardOwn(liveness, isRetained: message.isRetained) ? self.sayBirth() : []
-        case .subscribed(let token, _):
+        case .subscribed(let token, let refusals):
+            if token == 4 { return self.clearingRefused(refusals.lazy.compactMap(\.self).first) }
             guard token == 2 else { return [] }
             guard self.session.settled(now: moment.now) else { return self.takenOver(at: moment) }
-            return self.sayBirth() + self.sayAll()
+            // Behind its own liveness, so that it hears of itself what it has just said.
+            let hearing = self.housekeeper.map { [Action.voice([.subscribe($0.filters, 4)])] } ?? []
+            return self.sayBirth() + self.sayAll() + hearing
         case .published(let token, let refusal):
+            if self.clearing.remove(token) != nil { return self.clearingRefused(refusal) }
             guard let (id, _) = self.said.removeValue(forKey: token), let refusal, !self.isRefusalTold else {
                 return []
             }
@@ -50,6 +60,27 @@ extension RecorderStateMachine {
             .takenOver,
             "another program uses the client id '\(self.session.client)'; give each recorder a name of its own")
         return self.fail(error, at: moment)
+    }
+
+    // MARK: - What others left behind
+
+    mutating func clearAbandoned(now: MonotonicTime) -> [Action] {
+        guard self.session.isAnnounced, let topics = self.housekeeper?.abandoned(now: now), !topics.isEmpty else {
+            return []
+        }
+        let commands = topics.map { topic in
+            self.lastToken += 1
+            self.clearing.insert(self.lastToken)
+            return TransportCommand.publish(
+                OutgoingMessage(topic: topic, payload: [], isRetained: true), self.lastToken)
+        }
+        return [.voice(commands), .tell(.cleared(topics.count))]
+    }
+
+    private mutating func clearingRefused(_ refusal: TrackingError?) -> [Action] {
+        guard let refusal, !self.isClearingRefusalTold else { return [] }
+        self.isClearingRefusalTold = true
+        return [.tell(.clearingRefused(refusal))]
     }
 
     // MARK: - Acknowledgements

@@ -74,6 +74,11 @@ public struct RecorderStateMachine: Sendable {
     var lastToken: TransportToken = 3
     /// How many messages the broker said it had dropped; `nil` before it did on this connection.
     var dropped: Int?
+    /// What clears what others left behind, where this recorder may.
+    var housekeeper: Housekeeper?
+    /// What was cleared and not answered.
+    var clearing: Set<TransportToken> = []
+    var isClearingRefusalTold = false
     private var stopUntil: MonotonicTime?
     private var isLeaving = false
     private var isIntakeOver = false
@@ -86,6 +91,7 @@ public struct RecorderStateMachine: Sendable {
         self.configuration = configuration
         self.session = SessionStateMachine(
             client: configuration.client, session: configuration.session, lease: configuration.lease)
+        self.housekeeper = configuration.clearsAfter.map { Housekeeper(root: configuration.topicRoot, patience: $0) }
     }
 
     /// Whether nothing more is taken in until the store has taken what came.
@@ -117,6 +123,7 @@ public struct RecorderStateMachine: Sendable {
     /// When it is to be told ``Event/timer``.
     public var nextDeadline: MonotonicTime? {
         var deadlines = [self.owedUntil, self.session.nextDeadline, self.stopUntil, self.refusals.retryAt]
+        deadlines.append(self.housekeeper?.checkAt)
         switch self.storing {
         case .idle: deadlines.append(self.waiting.since?.advanced(by: RecorderConfiguration.longestWait))
         case .busy(let attempt): deadlines.append(attempt.overdueAt)
@@ -268,6 +275,7 @@ public struct RecorderStateMachine: Sendable {
         if let until = self.owedUntil, until <= moment.now { actions += self.sayAll() }
         if let filters = self.refusals.timerFired(now: moment.now) { actions.append(.intake([.subscribe(filters, 1)])) }
         if self.session.timerFired(now: moment.now) { actions += self.sayBirth() }
+        actions += self.clearAbandoned(now: moment.now)
         return actions
     }
 

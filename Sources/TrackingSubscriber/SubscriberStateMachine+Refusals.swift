@@ -43,7 +43,7 @@ extension SubscriberStateMachine {
         case .publishers, .everyPublisher, .everyResolution, .everyLocation, .topic(.location), .topic(.resolution):
             true
         case .topic, .subscribers, .requests, .everything, .everyRaw, .everyHistory, .everySubscriber, .everyTrip,
-            .everyEvent, .all:
+            .everyEvent, .everyRequest, .everyLiveness, .all:
             false
         }
     }
@@ -57,7 +57,7 @@ extension TopicFilter {
             .topic(.location(let id)), .topic(.resolution(let id)):
             id
         case .topic, .everyLocation, .everyRaw, .everyHistory, .everyPublisher, .everySubscriber, .everyResolution,
-            .everyTrip, .everyEvent, .all:
+            .everyRequest, .everyLiveness, .everyTrip, .everyEvent, .all:
             nil
         }
     }

@@ -65,6 +65,12 @@ struct Record: AsyncParsableCommand {
             valueName: "n"))
     var receiveMaximum = 500
 
+    @Flag(
+        help:
+            "Clear the presences, requests and liveness of clients that were not heard for 7 days. It takes the rights of broker/add-recorder --housekeeper."
+    )
+    var housekeeper = false
+
     @Option(
         help: ArgumentHelp(
             "Serve /healthz, /readyz and /metrics at this address; port 0 takes a free one. Default: not at all.",
@@ -104,6 +110,7 @@ struct Record: AsyncParsableCommand {
         configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
         if let share = self.share { configuration.group = try ClientID(share) }
         configuration.window = self.receiveMaximum
+        if self.housekeeper { configuration.clearsAfter = RecorderConfiguration.housekeeping }
         for rule in self.keep {
             if let id = rule.trackable { configuration.keepOf[id] = rule.time } else { configuration.keep = rule.time }
         }
@@ -193,7 +200,7 @@ struct Record: AsyncParsableCommand {
                 ending.note(reason)
                 recorder.finish()
             case .possibleGap, .voice(nil), .subscriptionRefused, .acknowledgementRefused, .brokerDropped,
-                .storeRefuses, .failed:
+                .storeRefuses, .cleared, .clearingRefused, .failed:
                 break
             }
         }

@@ -212,7 +212,8 @@ import TrackingMQTT
                 """
                 cp -R '\(Programs.root.appending(path: "broker").path())' '\(folder.path())'
                 cd '\(folder.path())'; export GODWIT_PASSWORD=pw
-                ./add-recorder --group team rec; ./add-bridge bridge
+                ./add-recorder --group team rec; ./add-bridge bridge; ./add-recorder --housekeeper tidy
+                if ./add-watcher --housekeeper eye van; then exit 1; fi
                 if ./add-gateway --group team gate; then exit 1; fi
                 """,
             ])
@@ -224,6 +225,19 @@ import TrackingMQTT
                 topic read tracking/#
                 topic write tracking/+/ack/rec
                 topic write tracking/+/ack/team
+                topic read $SYS/broker/publish/messages/dropped
+
+                """))
+        #expect(
+            lines.contains(
+                """
+                user tidy
+                topic read tracking/#
+                topic write tracking/+/ack/tidy
+                topic write tracking/+/publisher/+
+                topic write tracking/+/subscriber/+
+                topic write tracking/+/request/+
+                topic write tracking/_clients/+
                 topic read $SYS/broker/publish/messages/dropped
 
                 """))

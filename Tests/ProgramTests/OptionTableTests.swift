@@ -85,7 +85,7 @@ import Testing
         Self.broker + [
             ("store", "postgres://me@db.example.org/tracks"), ("name", "keeper"), ("intake-user", "keeper-in"),
             ("intake-cert", "/etc/in.crt"), ("intake-key", "/etc/in.key"), ("share", "team"), ("keep", "van-7=30d"),
-            ("receive-maximum", "100"), ("listen", "127.0.0.1:0"),
+            ("receive-maximum", "100"), ("listen", "127.0.0.1:0"), ("housekeeper", nil),
         ])
 
     private static let state: [(String, String?)] = [("state", "/var/lib/godwit")]

@@ -63,6 +63,62 @@ import TrackingTesting
         try await store.close()
     }
 
+    /// What a client left behind that is gone for good is cleared; what lives, and what is believed yet, stands.
+    @Test(.timeLimit(.minutes(5))) func whatTheGoneLeftBehindIsCleared() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-recorder-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let store = try SQLiteHistoryStore(path: folder.appending(path: "history.sqlite").path())
+        let broker = InMemoryBroker()
+        var configuration = try RecorderConfiguration(
+            client: ClientID("keeper"), session: try #require(SessionID("mine")))
+        configuration.clearsAfter = .seconds(1)
+        let recorder = Recorder(
+            configuration: configuration, store: store, intake: broker.client(try ClientID("keeper-intake")),
+            voice: broker.client(configuration.client))
+        let stranger = broker.client(try ClientID("stranger"))
+        let root = TopicRoot.standard
+        let van = try TrackableID("van")
+        let ghost = try ClientID("ghost")
+        let session = try #require(SessionID("g"))
+        func presence(_ kind: MemberKind, lease: Int) -> [UInt8] {
+            MessageCodec.encode(
+                Presence(
+                    kind: kind, session: session, connection: 0, lease: .seconds(lease), since: UnixTime(1.7e9)))
+        }
+        let left: [Topic: [UInt8]] = [
+            .publisher(van, ghost): presence(.publisher, lease: 1),
+            .subscriber(van, ghost): presence(.subscriber, lease: 1),
+            .request(van, ghost): MessageCodec.encode(ResolutionRequest(session: session, resolution: .standard)),
+            .liveness(ghost): MessageCodec.encode(
+                Liveness(status: .online(lease: .seconds(1)), session: session, connection: 0)),
+        ]
+        func stands(_ topic: Topic) -> Bool { broker.retained(root.path(topic)) != nil }
+        let box = Topic.publisher(van, try ClientID("box"))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await stranger.run() }
+            group.addTask { for await _ in stranger.events {} }
+            // What is sent before it is connected is not sent.
+            try await Self.wait {
+                for (topic, payload) in left { stranger.send([Self.retained(root.path(topic), payload)]) }
+                stranger.send([Self.retained(root.path(box), presence(.publisher, lease: 86_400))])
+                return stands(box) && left.keys.allSatisfy(stands)
+            }
+            group.addTask { try await recorder.run() }
+            try await Self.wait { !left.keys.contains(where: stands) }
+            #expect(stands(box))
+            #expect(Self.liveness(at: broker) != nil)
+            recorder.finish()
+            stranger.send([.close(within: .zero)])
+            try await group.waitForAll()
+        }
+        try await store.close()
+    }
+
+    private static func retained(_ topic: String, _ payload: [UInt8]) -> TransportCommand {
+        .publish(OutgoingMessage(topic: topic, payload: payload, isRetained: true), 1)
+    }
+
     private static func liveness(at broker: InMemoryBroker) -> Liveness? {
         broker.retained("tracking/_clients/keeper").flatMap { try? MessageCodec.decodeLiveness($0) }
     }

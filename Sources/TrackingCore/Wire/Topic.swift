@@ -164,6 +164,10 @@ public enum TopicFilter: Hashable, Sendable {
     case everyPublisher
     /// The subscribers' presences of every trackable.
     case everySubscriber
+    /// The subscribers' requests of every trackable.
+    case everyRequest
+    /// The liveness of every client.
+    case everyLiveness
     /// The resolution in force of every trackable.
     case everyResolution
     /// The trip of every trackable.
@@ -188,6 +192,8 @@ extension TopicRoot {
         case .everyHistory: "\(self.path)/+/history"
         case .everyPublisher: "\(self.path)/+/publisher/+"
         case .everySubscriber: "\(self.path)/+/subscriber/+"
+        case .everyRequest: "\(self.path)/+/request/+"
+        case .everyLiveness: "\(self.path)/_clients/+"
         case .everyResolution: "\(self.path)/+/resolution"
         case .everyTrip: "\(self.path)/+/trip"
         case .everyEvent: "\(self.path)/+/event"
