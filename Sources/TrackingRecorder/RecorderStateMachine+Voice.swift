@@ -38,7 +38,7 @@ extension RecorderStateMachine {
             let liveness = message.payload.isEmpty ? nil : try? MessageCodec.decodeLiveness(message.payload)
             return self.session.heardOwn(liveness, isRetained: message.isRetained) ? self.sayBirth() : []
         case .subscribed(let token, let refusals):
-            if token == 4 { return self.clearingRefused(refusals.lazy.compactMap(\.self).first) }
+            if token == 4 { return self.hearingAnswered(refusals.lazy.compactMap(\.self).first, now: moment.now) }
             guard token == 2 else { return [] }
             guard self.session.settled(now: moment.now) else { return self.takenOver(at: moment) }
             // Behind its own liveness, so that it hears of itself what it has just said.
@@ -75,6 +75,12 @@ extension RecorderStateMachine {
                 OutgoingMessage(topic: topic, payload: [], isRetained: true), self.lastToken)
         }
         return [.voice(commands), .tell(.cleared(topics.count))]
+    }
+
+    /// Who is not heard is not gone: where the broker refuses to tell, nothing is cleared.
+    private mutating func hearingAnswered(_ refusal: TrackingError?, now: MonotonicTime) -> [Action] {
+        if refusal != nil { self.housekeeper?.disconnected(now: now) }
+        return self.clearingRefused(refusal)
     }
 
     private mutating func clearingRefused(_ refusal: TrackingError?) -> [Action] {

@@ -123,7 +123,7 @@ public struct RecorderStateMachine: Sendable {
     /// When it is to be told ``Event/timer``.
     public var nextDeadline: MonotonicTime? {
         var deadlines = [self.owedUntil, self.session.nextDeadline, self.stopUntil, self.refusals.retryAt]
-        deadlines.append(self.housekeeper?.checkAt)
+        if self.session.isAnnounced { deadlines.append(self.housekeeper?.checkAt) }
         switch self.storing {
         case .idle: deadlines.append(self.waiting.since?.advanced(by: RecorderConfiguration.longestWait))
         case .busy(let attempt): deadlines.append(attempt.overdueAt)
