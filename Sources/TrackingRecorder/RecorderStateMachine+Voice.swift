@@ -19,7 +19,7 @@ extension RecorderStateMachine {
         case .disconnected(let disconnection):
             self.session.disconnected()
             self.housekeeper?.disconnected(now: moment.now)
-            self.clearing = []
+            (self.clearing, self.cleared) = ([], 0)
             self.isVoiceOver = disconnection.retry == nil
             // The last one of each.
             for (_, (id, acknowledgement)) in self.said.sorted(by: { $0.key > $1.key }) where self.owed[id] == nil {
@@ -45,7 +45,7 @@ extension RecorderStateMachine {
             let hearing = self.housekeeper.map { [Action.voice([.subscribe($0.filters, 4)])] } ?? []
             return self.sayBirth() + self.sayAll() + hearing
         case .published(let token, let refusal):
-            if self.clearing.remove(token) != nil { return self.clearingRefused(refusal) }
+            if self.clearing.remove(token) != nil { return self.clearingAnswered(refusal) }
             guard let (id, _) = self.said.removeValue(forKey: token), let refusal, !self.isRefusalTold else {
                 return []
             }
@@ -74,7 +74,15 @@ extension RecorderStateMachine {
             return TransportCommand.publish(
                 OutgoingMessage(topic: topic, payload: [], isRetained: true), self.lastToken)
         }
-        return [.voice(commands), .tell(.cleared(topics.count))]
+        return [.voice(commands)]
+    }
+
+    /// What the broker took is told once all of it is answered.
+    private mutating func clearingAnswered(_ refusal: TrackingError?) -> [Action] {
+        if refusal == nil { self.cleared += 1 }
+        guard self.clearing.isEmpty, self.cleared > 0 else { return self.clearingRefused(refusal) }
+        defer { self.cleared = 0 }
+        return [.tell(.cleared(self.cleared))] + self.clearingRefused(refusal)
     }
 
     /// Who is not heard is not gone: where the broker refuses to tell, nothing is cleared.

@@ -76,8 +76,9 @@ public struct RecorderStateMachine: Sendable {
     var dropped: Int?
     /// What clears what others left behind, where this recorder may.
     var housekeeper: Housekeeper?
-    /// What was cleared and not answered.
+    /// What is to be cleared and was not answered, and how much of it the broker took so far.
     var clearing: Set<TransportToken> = []
+    var cleared = 0
     var isClearingRefusalTold = false
     private var stopUntil: MonotonicTime?
     private var isLeaving = false

@@ -17,8 +17,9 @@ import TrackingCore
         self.machine = RecorderStateMachine(configuration: configuration)
     }
 
-    private mutating func voice(_ events: TransportEvent...) {
-        _ = self.machine.happened(.voice(events), at: self.moment)
+    @discardableResult
+    private mutating func voice(_ events: TransportEvent...) -> [RecorderStateMachine.Action] {
+        self.machine.happened(.voice(events), at: self.moment)
     }
 
     private var moment: Moment { Moment(now: self.now, wall: UnixTime(1_700_000_000 + self.now.sinceOrigin.inSeconds)) }
@@ -63,6 +64,19 @@ import TrackingCore
         self.leaveBehind()
         #expect(self.cleared(within: Self.hour * 24 * 7) == [])
         #expect(self.cleared(within: Self.hour * 2) == ["tracking/van/subscriber/desk", "tracking/_clients/desk"])
+    }
+
+    /// What the broker refuses is not told as cleared.
+    @Test mutating func whatTheBrokerTookIsCounted() {
+        self.goOnline(0)
+        self.leaveBehind()
+        _ = self.cleared(within: Self.hour * 24 * 7 + Self.hour * 2)
+        let tokens = self.machine.clearing.sorted()
+        #expect(tokens.count == 2)
+        #expect(self.voice(.published(tokens[0], refusal: nil)) == [])
+        let refusal = TrackingError(.notAuthorized, "no")
+        let told = self.voice(.published(tokens[1], refusal: refusal))
+        #expect(told == [.tell(.cleared(1)), .tell(.clearingRefused(refusal))])
     }
 
     /// Nothing can be cleared before this recorder has announced itself: until then there is nothing to wake up for.
