@@ -206,7 +206,7 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "TrackingCore", "TrackingControl", "TrackingGateway", "TrackingMQTT", "TrackingPublisher",
-                "TrackingRuntime", "TrackingSpool", "TrackingStore",
+                "TrackingRecorder", "TrackingRuntime", "TrackingSpool", "TrackingStore",
                 "TrackingSubscriber", "TrackingTesting", "TestSupport", "godwit", "godwit-agent", "doc-examples",
                 logging,
             ],

@@ -19,7 +19,7 @@ extension RecorderStateMachine {
         case .disconnected(let disconnection):
             self.session.disconnected()
             self.housekeeper?.disconnected(now: moment.now)
-            self.clearing = []
+            (self.clearing, self.cleared) = ([], 0)
             self.isVoiceOver = disconnection.retry == nil
             // The last one of each.
             for (_, (id, acknowledgement)) in self.said.sorted(by: { $0.key > $1.key }) where self.owed[id] == nil {
@@ -38,14 +38,14 @@ extension RecorderStateMachine {
             let liveness = message.payload.isEmpty ? nil : try? MessageCodec.decodeLiveness(message.payload)
             return self.session.heardOwn(liveness, isRetained: message.isRetained) ? self.sayBirth() : []
         case .subscribed(let token, let refusals):
-            if token == 4 { return self.clearingRefused(refusals.lazy.compactMap(\.self).first) }
+            if token == 4 { return self.hearingAnswered(refusals.lazy.compactMap(\.self).first, now: moment.now) }
             guard token == 2 else { return [] }
             guard self.session.settled(now: moment.now) else { return self.takenOver(at: moment) }
             // Behind its own liveness, so that it hears of itself what it has just said.
             let hearing = self.housekeeper.map { [Action.voice([.subscribe($0.filters, 4)])] } ?? []
             return self.sayBirth() + self.sayAll() + hearing
         case .published(let token, let refusal):
-            if self.clearing.remove(token) != nil { return self.clearingRefused(refusal) }
+            if self.clearing.remove(token) != nil { return self.clearingAnswered(refusal) }
             guard let (id, _) = self.said.removeValue(forKey: token), let refusal, !self.isRefusalTold else {
                 return []
             }
@@ -74,7 +74,21 @@ extension RecorderStateMachine {
             return TransportCommand.publish(
                 OutgoingMessage(topic: topic, payload: [], isRetained: true), self.lastToken)
         }
-        return [.voice(commands), .tell(.cleared(topics.count))]
+        return [.voice(commands)]
+    }
+
+    /// What the broker took is told once all of it is answered.
+    private mutating func clearingAnswered(_ refusal: TrackingError?) -> [Action] {
+        if refusal == nil { self.cleared += 1 }
+        guard self.clearing.isEmpty, self.cleared > 0 else { return self.clearingRefused(refusal) }
+        defer { self.cleared = 0 }
+        return [.tell(.cleared(self.cleared))] + self.clearingRefused(refusal)
+    }
+
+    /// Who is not heard is not gone: where the broker refuses to tell, nothing is cleared.
+    private mutating func hearingAnswered(_ refusal: TrackingError?, now: MonotonicTime) -> [Action] {
+        if refusal != nil { self.housekeeper?.disconnected(now: now) }
+        return self.clearingRefused(refusal)
     }
 
     private mutating func clearingRefused(_ refusal: TrackingError?) -> [Action] {

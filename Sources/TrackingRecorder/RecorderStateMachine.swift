@@ -76,8 +76,9 @@ public struct RecorderStateMachine: Sendable {
     var dropped: Int?
     /// What clears what others left behind, where this recorder may.
     var housekeeper: Housekeeper?
-    /// What was cleared and not answered.
+    /// What is to be cleared and was not answered, and how much of it the broker took so far.
     var clearing: Set<TransportToken> = []
+    var cleared = 0
     var isClearingRefusalTold = false
     private var stopUntil: MonotonicTime?
     private var isLeaving = false
@@ -123,7 +124,7 @@ public struct RecorderStateMachine: Sendable {
     /// When it is to be told ``Event/timer``.
     public var nextDeadline: MonotonicTime? {
         var deadlines = [self.owedUntil, self.session.nextDeadline, self.stopUntil, self.refusals.retryAt]
-        deadlines.append(self.housekeeper?.checkAt)
+        if self.session.isAnnounced { deadlines.append(self.housekeeper?.checkAt) }
         switch self.storing {
         case .idle: deadlines.append(self.waiting.since?.advanced(by: RecorderConfiguration.longestWait))
         case .busy(let attempt): deadlines.append(attempt.overdueAt)

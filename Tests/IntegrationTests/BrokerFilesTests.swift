@@ -72,7 +72,7 @@ import TrackingMQTT
         }
     }
 
-    private func withFiles(_ access: Access, _ body: (MosquittoProcess, URL) async throws -> Void) async throws {
+    func withFiles(_ access: Access, _ body: (MosquittoProcess, URL) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-files-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         // Copied by a program of its own: a script that this one has open for writing, if only in a child that another
@@ -92,6 +92,7 @@ import TrackingMQTT
                 \(access == .password ? "export GODWIT_PASSWORD=pw" : "")
                 ./add-device \(option) dev van; ./add-device \(option) dev2 car; ./add-watcher \(option) eye van
                 ./add-recorder \(option) rec; ./add-gateway \(option) gate; ./add-operator \(option) boss van
+                ./add-recorder \(option) --housekeeper tidy
                 unset GODWIT_PASSWORD
                 for name in nobody root; do \(plain); done
                 printf 'user root\\ntopic readwrite #\\n' >>acl.conf
@@ -119,7 +120,7 @@ import TrackingMQTT
             options: .regularExpression)
     }
 
-    private func configuration(
+    func configuration(
         _ user: String, _ access: Access, _ broker: MosquittoProcess, _ folder: URL
     ) throws -> MQTTConfiguration {
         var configuration = MQTTConfiguration(
@@ -349,7 +350,7 @@ import TrackingMQTT
     }
 
     /// Runs a client while `body` does.
-    private func with(_ client: MQTTClient, _ body: () async throws -> Void) async throws {
+    func with(_ client: MQTTClient, _ body: () async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await client.run() }
             defer { group.cancelAll() }

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import ServiceLifecycle
 import Synchronization
 import Testing
 import TrackingCore
@@ -325,6 +326,35 @@ import TrackingSubscriber
                 try await self.count("SELECT count(*) FROM outbox WHERE isOwn = 1") == 1
             }
             #expect(try await self.count("SELECT time FROM outbox WHERE isOwn = 1") == 1_700_001_260)
+        }
+    }
+
+    /// Where the file cannot be written there is an end all the same.
+    @Test func aFileThatCannotBeWrittenHoldsUpNoEnd() async throws {
+        let (events, heard) = AsyncStream.makeStream(of: SubscriberEvent.self)
+        let database = try self.folder.database()
+        let keeper = RuleKeeper(
+            configuration: RuleKeeper.Configuration(seed: 7) { UnixTime(1_700_000_000) }, database: database,
+            events: events
+        ) { (_, _) throws(TrackingError) in }
+        let group = ServiceGroup(services: [keeper])
+        try await withThrowingTaskGroup(of: Bool.self) { tasks in
+            tasks.addTask {
+                try await group.run()
+                return true
+            }
+            tasks.addTask {
+                try await Task.sleep(for: .seconds(60))
+                return false
+            }
+            heard.yield(.connection(nil))
+            try await self.eventually("it listens") {
+                try await self.count("SELECT count(*) FROM outboxToldUntil") == 1
+            }
+            try await database.write { db in try db.execute(sql: "DROP TABLE outboxToldUntil") }
+            await group.triggerGracefulShutdown()
+            #expect(try await tasks.next() == true)
+            tasks.cancelAll()
         }
     }
 }

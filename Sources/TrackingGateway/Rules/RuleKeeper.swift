@@ -96,7 +96,9 @@ package final class RuleKeeper: Service {
             }
         }
         self.desk.withLock { $0.isCursorDue = true }
-        try await self.save()
+        do throws(TrackingError) { try await self.save() } catch {
+            self.logger.error("what rules found last is lost", metadata: ["reason": "\(error.message)"])
+        }
     }
 
     private func start() async throws(TrackingError) {
@@ -278,7 +280,8 @@ package final class RuleKeeper: Service {
         if lost > 0 { self.logger.warning("messages were not kept for webhooks", metadata: ["count": "\(lost)"]) }
     }
 
-    /// Findings, states and numbers in one transaction: what is told once is not told again.
+    /// Findings, states and numbers in one transaction: what is told once is not told again. It is tried until it is done, unless
+    /// this is to end.
     private func save() async throws(TrackingError) {
         let now = self.configuration.now()
         let rows = self.desk.withLock { $0.takeRows(now: now) }
@@ -287,8 +290,8 @@ package final class RuleKeeper: Service {
             do throws(TrackingError) {
                 return try await self.write(rows)
             } catch {
+                guard !Task.isCancelled, !Task.isShuttingDownGracefully else { throw error }
                 self.logger.error("what rules found is not kept yet", metadata: ["reason": "\(error.message)"])
-                guard !Task.isCancelled else { throw error }
                 try? await Task.sleep(for: .seconds(1))
             }
         }
