@@ -13,11 +13,13 @@ public final class PseudoTerminal: Sendable {
     /// Opens a line.
     public init() throws {
         var ends: (Int32, Int32) = (-1, -1)
-        guard openpty(&ends.0, &ends.1, nil, nil, nil) == 0, let name = ttyname(ends.1) else {
+        // `ttyname` is for one thread at a time.
+        var name = [CChar](repeating: 0, count: 64)
+        guard openpty(&ends.0, &ends.1, &name, nil, nil) == 0 else {
             throw TestSupportError("no pseudo-terminal can be opened")
         }
         (self.master, self.slave) = ends
-        self.path = String(cString: name)
+        self.path = name.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }  // not empty
         for end in [self.master, self.slave] { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         _ = fcntl(self.master, F_SETFL, O_NONBLOCK)
         var settings = termios()

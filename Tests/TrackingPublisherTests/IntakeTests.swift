@@ -321,7 +321,7 @@ struct IntakeTests {
     }
 
     /// However many are carried, what comes of one is work for one.
-    @Test func hundredsAreCarriedAndOnlyOneIsLookedAt() throws {
+    @Test(.enabled(if: ProcessorTime.isTelling)) func hundredsAreCarriedAndOnlyOneIsLookedAt() throws {
         func time(beside others: Int) throws -> Duration {
             var talk = try self.carrying()
             for number in 0..<others { _ = talk.happened(.add(Trackable(try TrackableID("car-\(number)")))) }

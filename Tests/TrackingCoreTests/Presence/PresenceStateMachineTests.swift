@@ -315,14 +315,14 @@ import Testing
         return rounds.min() ?? .zero
     }
 
-    @Test func aQuestionAboutOneTrackableDoesNotLookAtAll() throws {
+    @Test(.enabled(if: ProcessorTime.isTelling)) func aQuestionAboutOneTrackableDoesNotLookAtAll() throws {
         let (few, many) = (try self.timeOfQuestions(among: 200), try self.timeOfQuestions(among: 20_000))
-        // Looking at everyone makes it a hundred times as long.
-        #expect(many < few * 10, "\(few) among 200, \(many) among 20,000")
+        // Looking at everyone makes it more than a hundred times as long; what is not in the caches, up to ten times.
+        #expect(many < few * 40, "\(few) among 200, \(many) among 20,000")
     }
 
     /// A client may be on thousands of trackables, as a gateway is.
-    @Test func itsLastTrackableCostsAClientAsMuchAsItsFirst() throws {
+    @Test(.enabled(if: ProcessorTime.isTelling)) func itsLastTrackableCostsAClientAsMuchAsItsFirst() throws {
         var machine = PresenceStateMachine()
         machine.connected(now: MonotonicTime(.zero))
         let (client, session) = (try ClientID("gateway"), try #require(SessionID("a")))

@@ -14,9 +14,13 @@ private final class Cable: Sendable {
 
     init() throws {
         var ends: (Int32, Int32) = (-1, -1)
-        guard openpty(&ends.0, &ends.1, nil, nil, nil) == 0 else { throw TrackingError(.inputUnreadable, "no pty") }
+        // `ttyname` is for one thread at a time: another test's line would be opened.
+        var name = [CChar](repeating: 0, count: 64)
+        guard openpty(&ends.0, &ends.1, &name, nil, nil) == 0 else { throw TrackingError(.inputUnreadable, "no pty") }
         (self.master, self.slave) = ends
-        self.path = String(cString: ttyname(ends.1))
+        self.path = name.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }  // not empty
+        // What nobody reads is lost, and holds no thread.
+        _ = fcntl(self.master, F_SETFL, O_NONBLOCK)
         var settings = termios()
         tcgetattr(ends.1, &settings)
         cfmakeraw(&settings)
