@@ -244,7 +244,9 @@ import TrackingCore
                 ).status.code
             }
             let (large, fitting) = (try await status(small, 2001), try await status(small, 2000))
-            let often = try await status(small, 2)
+            // One more is allowed every five seconds.
+            var often = 0
+            for _ in 0..<20 where often != 429 { often = try await status(small, 2) }
             #expect((large, fitting != large, often) == (413, true, 429))
             let (usually, again) = (try await status(usual, 2001), try await status(usual, 2))
             #expect((usually != large, again) == (true, 429))

@@ -73,8 +73,12 @@ import TrackingSubscriber
         #expect(await kept.erased(of: [self.van: RecordedGateway.point(60).time]) == [])
         for event in [.connection(nil), moved(60), .positionsKept([self.van])] { heard.yield(event) }
         var told: [UInt64?] = []
-        while told.count < 4, case .updates(let updates) = await stream.next() {
-            told += updates.map { $0.location?.seq }
+        reading: while told.count < 4 {
+            switch await stream.next() {
+            case .updates(let updates): told += updates.map { $0.location?.seq }
+            case .heartbeat: continue
+            case .ended: break reading
+            }
         }
         #expect(told == [10, 60, nil, 60])
         heard.finish()

@@ -154,9 +154,13 @@ private let start = 1_790_000_000.0
         told.yield(.positionsKept([self.bike]))
         var cleared: Set<TrackableID> = []
         let expected: Set<TrackableID> = hasHistory ? [bus] : [bus, self.van]
-        while cleared != expected {
-            guard case .updates(let updates) = await stream.next() else { break }
-            cleared.formUnion(updates.filter { $0.kind == .position && $0.location == nil }.map(\.trackable))
+        reading: while cleared != expected {
+            switch await stream.next() {
+            case .updates(let updates):
+                cleared.formUnion(updates.filter { $0.kind == .position && $0.location == nil }.map(\.trackable))
+            case .heartbeat: continue
+            case .ended: break reading
+            }
         }
         #expect(cleared == expected)
         #expect(Set(hub.liveState.positions().keys) == Set([self.van, self.bike, bus]).subtracting(expected))
