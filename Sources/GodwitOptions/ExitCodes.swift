@@ -20,8 +20,8 @@ extension TrackingError {
     public var exitCode: ExitCode {
         switch self.code {
         case .badCredentials, .notAuthorized, .takenOver, .refused: .refused
-        case .inputUnreadable, .spoolFailed, .spoolDamaged, .storeFailed, .storeBusy, .storeRefused,
-            .storeUnusable:
+        case .inputUnreadable, .spoolFailed, .spoolDamaged, .storeFailed, .storeBusy, .storeForbidden,
+            .storeRefused, .storeUnusable:
             .inputUnreadable
         case .invalidName, .invalidConfiguration: .wrongUsage
         default: .brokerUnreachable

@@ -10,6 +10,7 @@ public final class OutputFile {
     /// The file that is replaced once all is written, and what is written until then.
     private let replaced: (file: String, temporary: String)?
     private let descriptor: Int32
+    private let draft: Draft?
     private var waiting: [UInt8] = []
 
     private static let piece = 65_536
@@ -23,7 +24,7 @@ public final class OutputFile {
         signal(SIGPIPE, SIG_IGN)
         let target = path.map { $0 == "-" ? .descriptor(STDOUT_FILENO) : WriteTarget($0) }
         guard let path, let target, target != .descriptor(STDOUT_FILENO) else {
-            (self.path, self.replaced, self.descriptor) = (nil, nil, STDOUT_FILENO)
+            (self.path, self.replaced, self.descriptor, self.draft) = (nil, nil, STDOUT_FILENO, nil)
             return
         }
         self.path = path
@@ -31,14 +32,15 @@ public final class OutputFile {
         case .file(let file):
             let temporary = "\(file).\(getpid()).new"
             self.replaced = (file, temporary)
+            self.draft = Draft(temporary)
             self.descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         case .descriptor(let number):
-            self.replaced = nil
+            (self.replaced, self.draft) = (nil, nil)
             self.descriptor = fcntl(number, F_DUPFD_CLOEXEC, 0)
         case .folder:
             throw Self.error(path, EISDIR)
         case .other:
-            self.replaced = nil
+            (self.replaced, self.draft) = (nil, nil)
             self.descriptor = open(path, O_WRONLY | O_CLOEXEC)
         }
         guard self.descriptor >= 0 else { throw Self.error(path, errno) }

@@ -10,7 +10,7 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
             case certificateExpired, certificateHostMismatch, certificateUnknownAuthority, tlsFailed
             case inputUnreadable, agentUnreachable, stopped
             case spoolFailed, spoolDamaged
-            case storeFailed, storeBusy, storeRefused, storeUnusable
+            case storeFailed, storeBusy, storeForbidden, storeRefused, storeUnusable
             case tripUnderWay, noTrip, unsentPoints
             case notAcknowledged, overloaded
         }
@@ -58,6 +58,8 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
         public static var storeFailed: Self { .init(.storeFailed) }
         /// Another program writes the history, in a file, for longer than is waited: a later attempt succeeds.
         public static var storeBusy: Self { .init(.storeBusy) }
+        /// The history's server does not let this user do it: a later attempt succeeds once somebody has granted it.
+        public static var storeForbidden: Self { .init(.storeForbidden) }
         /// The history refuses what a record is: trying the same again cannot help.
         public static var storeRefused: Self { .init(.storeRefused) }
         /// The history is damaged, of a newer version, or something else: trying again cannot help.

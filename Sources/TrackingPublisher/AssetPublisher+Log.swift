@@ -16,8 +16,8 @@ extension AssetPublisher {
     ///   when the wait is cancelled. What was asked for goes out all the same, once it can.
     public func sendNow() async throws(TrackingError) -> Int { try await self.records(.sendNow) }
 
-    /// Sends everything that waits now, and returns when all of it is safe, as ``PublisherConfiguration/recording`` says what
-    /// that is. What comes meanwhile is not waited for, nor is what is held of trackables that are not carried.
+    /// Sends everything that waits now, what was published just before included, and returns when all of it is safe, as
+    /// ``PublisherConfiguration/recording`` says what that is. What comes meanwhile is not waited for, nor is what is held of trackables that are not carried.
     ///
     /// - Parameter progress: Told how many of how many do not wait any more: after each batch, and every 10 s.
     /// - Returns: How many were sent; not those that were dropped, forgotten or set aside meanwhile.
@@ -26,6 +26,8 @@ extension AssetPublisher {
     public func flush(
         _ progress: @Sendable (_ done: Int, _ total: Int) async -> Void
     ) async throws(TrackingError) -> Int {
+        // What is being written can not be sent yet.
+        if !self.isOpeningLog { await self.publishedIsLogged() }
         // Of what is said faster than it is told, the newest counts; the answer is the last that is said.
         let (replies, reply) = AsyncStream.makeStream(of: Reply.self, bufferingPolicy: .bufferingNewest(2))
         self.request({ .asked(.flush, request: $0) }, { reply.yield($0) })
@@ -175,11 +177,7 @@ extension AssetPublisher {
     ) async throws(TrackingError) {
         var rounds = unsent == .send ? Self.bindRounds : 0
         while true {
-            if rounds > 0 {
-                // What is being written can not be sent yet.
-                await self.publishedIsLogged()
-                _ = try await self.flush(progress)
-            }
+            if rounds > 0 { _ = try await self.flush(progress) }
             do throws(TrackingError) {
                 _ = try await self.ask(.bind(trackable, unsent: unsent))
                 break

@@ -31,10 +31,12 @@ extension PublisherStateMachine {
             seed: self.random.next(), now: moment.now)
         var trip = self.configuration.trips.reseeded(self.random.next())
         if let bytes = self.kept[Self.tripKey(trackable.id)] { try? trip.restore(bytes, at: moment) }
-        return TrackedAsset(
+        var asset = TrackedAsset(
             trackable: trackable, stream: stream, rawStream: .random(using: &self.random),
             lastSeq: log.streams.first { $0.id == stream }?.last ?? 0, spool: spool, funnel: funnel, trip: trip,
             configuration: self.configuration)
+        if let crossing = self.kept[Self.batteryKey(trackable.id)] { asset.lowBattery?.restore(crossing) }
+        return asset
     }
 
     mutating func change(_ trackable: Trackable, at moment: Moment) -> [Action] {
@@ -223,9 +225,23 @@ extension PublisherStateMachine {
 
     /// The battery may have sunk below the trackable's threshold.
     mutating func tellLowBattery(of id: TrackableID, at moment: Moment) -> [Action] {
-        guard let percent = self.battery, self.assets[id]?.lowBattery?.read(percent) == true else { return [] }
-        return self.tell(.lowBattery, ["percent": .number(LowBatteryDetector.told(percent))], of: id, at: moment)
+        guard let percent = self.battery else { return [] }
+        let isCrossing = self.assets[id]?.lowBattery?.read(percent) == true
+        let kept = self.keepCrossing(of: id)
+        guard isCrossing else { return kept }
+        return kept + self.tell(.lowBattery, ["percent": .number(LowBatteryDetector.told(percent))], of: id, at: moment)
     }
+
+    /// Whether a crossing was told goes into the log with its event.
+    private mutating func keepCrossing(of id: TrackableID) -> [Action] {
+        let (key, crossing) = (Self.batteryKey(id), self.assets[id]?.lowBattery?.kept)
+        guard self.kept[key] != crossing else { return [] }
+        self.kept[key] = crossing
+        return [.log(id, .keep(key, crossing))]
+    }
+
+    /// Where the log keeps which low battery of a trackable was told.
+    private static func batteryKey(_ id: TrackableID) -> String { "battery/\(id.topicLevel)" }
 
     /// The device's wall clock was set: times before and after cannot be compared.
     mutating func clockStepped(by step: Duration, at moment: Moment) -> [Action] {

@@ -54,8 +54,10 @@ extension PublisherStateMachine {
             let asset = self.assets[id],
             asset.isSending, trip.seq <= asset.written || trip.stream != asset.stream
         else { return [] }
+        let shown = self.shown(trip)
         self.assets[id]?.unshownTrip = nil
-        return [self.publish(.trip(id), MessageCodec.encode(self.shown(trip)))]
+        self.assets[id]?.shownTrip = shown
+        return [self.publish(.trip(id), MessageCodec.encode(shown))]
     }
 
     /// Pauses that begin or end by themselves.

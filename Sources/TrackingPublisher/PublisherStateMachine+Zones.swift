@@ -62,7 +62,9 @@ extension PublisherStateMachine {
         guard let trip = asset.trip.status(at: moment) ?? asset.lastTrip else {
             return areMore ? self.clear(.trip(id)) : []
         }
-        guard self.shown(trip) != trip else { return [] }
+        // What stands there is of a minute ago, or of an earlier run.
+        let isOutdated = asset.shownTrip.map { self.shown($0) != $0 } ?? areMore
+        guard isOutdated || self.shown(trip) != trip else { return [] }
         let shown = self.shown(trip)
         if asset.lastTrip == trip { self.assets[id]?.lastTrip = shown }
         // One that was not shown yet goes out as ever; else this one stands there.

@@ -27,6 +27,8 @@ struct TrackedAsset: Sendable {
     @Boxed var places = EventPlaces()
     /// A version of the trip that was not shown yet.
     @Boxed var unshownTrip: Trip? = nil
+    /// The version of a trip that was shown last, in this run.
+    @Boxed var shownTrip: Trip? = nil
     /// Records that the broker took on this connection before the own presence came back on it.
     var takenEarly = SeqSet()
     let rawStream: StreamID

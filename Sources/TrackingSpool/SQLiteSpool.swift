@@ -381,7 +381,9 @@ extension SQLiteSpool {
         case let error as DatabaseError:
             let text = "\(error.message ?? "") (SQLite \(error.extendedResultCode.rawValue))"
             guard [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode) else {
-                return TrackingError(.spoolFailed, "the log \(self.path): \(text)")
+                let isBarred = [.SQLITE_CANTOPEN, .SQLITE_READONLY].contains(error.resultCode)
+                let advice = isBarred ? "; is its folder there, and may this user write there?" : ""
+                return TrackingError(.spoolFailed, "the log \(self.path): \(text)\(advice)")
             }
             SpoolOpening.wantSalvage(of: self.path)
             return TrackingError(.spoolDamaged, "the log \(self.path) is damaged: \(text)")

@@ -55,29 +55,29 @@ struct WatchPrinter {
     // MARK: - One line for people
 
     private func line(_ event: SubscriberEvent, _ receivedAt: UnixTime) -> String? {
-        let clock = TimeText.local(receivedAt)
+        func head(_ id: TrackableID) -> String { "\(TimeText.local(receivedAt)) \(id.rawValue.printable)" }
         switch event {
         case .location(let id, let received):
-            return self.lines("\(clock) \(id) location", received, receivedAt)
+            return self.lines("\(head(id)) location", received, receivedAt)
         case .locationCleared(let id):
-            return "\(clock) \(id) location unknown"
+            return "\(head(id)) location unknown"
         case .raw(let id, let received):
-            return self.lines("\(clock) \(id) raw", received, receivedAt)
+            return self.lines("\(head(id)) raw", received, receivedAt)
         case .state(let id, let state, let reason):
-            return "\(clock) \(id) state \(state.rawValue)" + (reason.map { " (\($0))" } ?? "")
+            return "\(head(id)) state \(state.rawValue)" + (reason.map { " (\($0))" } ?? "")
         case .presence(let id, let presence):
             let seen = presence.lastSeen.map { ", last seen \(TimeText.rfc3339($0))" } ?? ""
-            return "\(clock) \(id) publisher \(presence.status.rawValue)\(seen)"
+            return "\(head(id)) publisher \(presence.status.rawValue)\(seen)"
         case .resolution(let id, let inForce):
-            guard let inForce else { return "\(clock) \(id) resolution unknown" }
-            return "\(clock) \(id) resolution \(Self.describe(inForce))"
+            guard let inForce else { return "\(head(id)) resolution unknown" }
+            return "\(head(id)) resolution \(Self.describe(inForce))"
         case .trip(let id, let trip):
-            guard let trip else { return "\(clock) \(id) trip unknown" }
+            guard let trip else { return "\(head(id)) trip unknown" }
             let end = trip.endedBy.map { " (\($0.rawValue))" } ?? ""
-            return "\(clock) \(id) trip \(trip.state.rawValue) \(Self.describe(trip, self.units))\(end)"
+            return "\(head(id)) trip \(trip.state.rawValue) \(Self.describe(trip, self.units))\(end)"
         case .event(let id, let event):
             let place = event.location.map { " at \(Self.place($0))" } ?? ""
-            return "\(clock) \(id) event \(Self.describe(event))\(place)"
+            return "\(head(id)) event \(Self.describe(event))\(place)"
         case .tripRecorded, .positionsKept, .unheard, .refused, .publishRefused, .badMessage, .connection:
             return nil
         }

@@ -71,6 +71,120 @@ import TrackingStore
         }
     }
 
+    /// Nothing is erased yet, so that erasing again would be no help.
+    @Test func whoErasesWaitsForWhoWrites() async throws {
+        let broker = try await MosquittoProcess.start()
+        try await Self.withFolder { folder in
+            let file = folder.appending(path: "history.sqlite").path()
+            let points = folder.appending(path: "points.csv").path()
+            try "time,lat,lon\n2026-05-04T09:00:00Z,52,-8\n".write(toFile: points, atomically: true, encoding: .utf8)
+            let store = ["--store", "sqlite:\(file)"]
+            #expect(try await Programs.run("godwit", ["import", points, "--trackable", "van"] + store).code == 0)
+            let mark = folder.appending(path: "writes").path()
+            let writer = try ChildProcess(
+                "/usr/bin/env",
+                [
+                    "sqlite3", file, "CREATE TABLE filler (x); DROP TABLE filler; BEGIN IMMEDIATE;",
+                    ".shell touch \(mark) ; while [ -e \(mark) ] ; do sleep 0.1 ; done",
+                ], output: "/dev/null")
+            try await waitUntil { FileManager.default.fileExists(atPath: mark) }
+            let program = try Programs.start("godwit", ["erase", "van", "--yes", "--broker", broker.url] + store)
+            try await program.waitForLog("the history takes nothing now")
+            try FileManager.default.removeItem(atPath: mark)
+            try await writer.waitForEnd()
+            let result = try await program.result(within: .seconds(60))
+            #expect(result.code == 0 && result.output.hasPrefix("erased: 1 point"), "\(result.output) \(result.errors)")
+        }
+    }
+
+    /// Waiting gives nobody a right.
+    @Test func whoMayNotWriteIsToldAtOnce() async throws {
+        let server = try await PostgresServer.shared()
+        let address = try await server.makeDatabase()
+        let reader = "reader_\(UUID().uuidString.prefix(8).lowercased())"
+        try await Self.withFolder { folder in
+            let points = folder.appending(path: "points.csv").path()
+            try "time,lat,lon\n2026-05-04T09:00:00Z,52,-8\n".write(toFile: points, atomically: true, encoding: .utf8)
+            let file = ["import", points, "--trackable", "van", "--store"]
+            #expect(try await Programs.run("godwit", file + [address]).code == 0)
+            try await server.execute(
+                """
+                CREATE ROLE \(reader) LOGIN; GRANT USAGE ON SCHEMA godwit TO \(reader);
+                GRANT SELECT ON ALL TABLES IN SCHEMA godwit TO \(reader)
+                """, in: address)
+            let theirs = address.replacing("//godwit@", with: "//\(reader)@")
+            let refused = try await Programs.run("godwit", file + [theirs])
+            #expect(refused.code == 66 && refused.errors.contains("permission denied"), "\(refused.errors)")
+            #expect(!refused.errors.contains("tried again"), "\(refused.errors)")
+            let read = try await Programs.run("godwit", ["history", "van", "--store", theirs])
+            #expect(read.code == 0 && read.lines.count == 1, "\(read.errors)")
+        }
+    }
+
+    /// Ctrl-C, a closed terminal, `kill`.
+    @Test func anExportThatIsEndedLeavesNothing() async throws {
+        // Of its own: what holds the table would be in the way of others.
+        let server = try await PostgresServer.start()
+        let address = try await server.makeDatabase()
+        try await Self.withFolder { folder in
+            let points = folder.appending(path: "points.csv").path()
+            try "time,lat,lon\n2026-05-04T09:00:00Z,52,-8\n".write(toFile: points, atomically: true, encoding: .utf8)
+            let store = ["--store", address]
+            #expect(try await Programs.run("godwit", ["import", points, "--trackable", "van"] + store).code == 0)
+            let holder = try RunningProgram(
+                "/usr/bin/psql", [address, "-c", "BEGIN; LOCK TABLE godwit.point; SELECT pg_sleep(600)"])
+            try await waitUntil {
+                try await server.value(
+                    "SELECT count(*) FROM pg_locks WHERE relation = 'godwit.point'::regclass AND granted", in: address)
+                    == "1"
+            }
+            let output = folder.appending(path: "van.gpx").path()
+            for signal in [SIGINT, SIGHUP, SIGTERM] {
+                let program = try Programs.start(
+                    "godwit", ["history", "van", "--format", "gpx", "--output", output] + store)
+                try await waitUntil { FileManager.default.fileExists(atPath: "\(output).\(program.id).new") }
+                let ended = try await program.end(signal)
+                #expect(ended.code == 128 + signal, "\(ended.errors)")
+                #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path()) == ["points.csv"])
+            }
+            holder.signal(SIGKILL)
+        }
+    }
+
+    @Test func aBackupThatIsEndedLeavesNothing() async throws {
+        try await Self.withFolder { folder in
+            let file = folder.appending(path: "history.sqlite").path()
+            try await SQLiteHistoryStore(path: file).close()
+            // Some 30 MB: it takes a while to copy.
+            let filled = try await HistoryCommandTests.run(
+                "sqlite3",
+                [
+                    file,
+                    """
+                    INSERT INTO quarantine SELECT value, 0, 'x', NULL, NULL, NULL, 'x', randomblob(16000) \
+                    FROM generate_series(1, 2000)
+                    """,
+                ])
+            #expect(filled.code == 0, "\(filled.errors)")
+            let copies = folder.appending(path: "copies")
+            let deadline = ContinuousClock.now + .seconds(60)
+            var code: Int32 = 0
+            while code == 0 {
+                try #require(ContinuousClock.now < deadline, "it was always over before it could be ended")
+                try? FileManager.default.removeItem(at: copies)
+                try FileManager.default.createDirectory(at: copies, withIntermediateDirectories: false)
+                let program = try Programs.start(
+                    "godwit", ["backup", copies.appending(path: "copy").path(), "--store", "sqlite:\(file)"])
+                try await waitUntil {
+                    try !FileManager.default.contentsOfDirectory(atPath: copies.path()).isEmpty
+                }
+                code = try await program.end(SIGINT).code
+            }
+            #expect(code == 128 + SIGINT)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: copies.path()) == [])
+        }
+    }
+
     /// SQLite takes such names for addresses: what is behind them would be somewhere else, with the rights of any file.
     @Test func aPathIsAPathWhateverItLooksLike() async throws {
         try await Self.withFolder { folder in

@@ -64,13 +64,13 @@ final class MapStage: Sendable {
         "sqlite:\(folder.appending(path: "history.sqlite").path())"
     }
 
-    /// A simulated device in Limerick that says little as long as nobody asks.
-    func agent(_ id: String) throws -> RunningProgram {
+    /// A simulated device in Limerick that says little, as this default resolution has it, as long as nobody asks.
+    func agent(_ id: String, _ resolution: String = "LOW/20000/0") throws -> RunningProgram {
         try Programs.start(
             "godwit-agent",
             [
                 "run", "--trackable", id, "--source", "simulate:", "--broker", self.broker.url, "--battery", "none",
-                "--default-resolution", "LOW/20000/0", "--sensor-resolution", "HIGH/500/0",
+                "--default-resolution", resolution, "--sensor-resolution", "HIGH/500/0",
             ])
     }
 

@@ -194,6 +194,22 @@ import TrackingPublisher
         #expect(there.trackables[0].constraints?.proximityThreshold != nil, "near is near something again")
     }
 
+    /// Nearness that was set for what has a destination keeps nobody from carrying what has none.
+    @Test func whatGoesNowhereIsCarriedWhateverIsNear() throws {
+        let given = try self.plan()
+        let van7 = given.carried[0].id
+        #expect(throws: (any Error).self) { try given.setting(["proximity": ["300"]]) }
+        let plan = try given.going(van7, to: Coordinate(latitude: 1, longitude: 2)).setting(["proximity": ["300"]])
+        let van8 = AgentSettings.Carried(id: try TrackableID("van-8"), destination: nil)
+        #expect(try plan.carrying([van8]).trackables[0].constraints == nil)
+        let nowhere = try plan.going(van7, to: nil)
+        #expect(nowhere.trackables[0].constraints == nil)
+        let next = try FittedPlan(given: self.given([]), kept: self.kept(nowhere))
+        #expect(next.misfits.isEmpty && next.plan.options["proximity"] == ["300"])
+        let there = try next.plan.going(van7, to: Coordinate(latitude: 3, longitude: 4))
+        #expect(there.trackables[0].constraints?.proximityThreshold != nil)
+    }
+
     /// Settings of the options mean the only one that is carried, whatever else the file lists.
     @Test func theOnlyOneThatIsCarriedIsMeantBySettings() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "godwit-\(UUID().uuidString).yaml")

@@ -45,6 +45,12 @@ import TrackingSubscriber
             rows.map { $0.split(separator: ",", omittingEmptySubsequences: false)[11] } == ["true", "true", "false"])
     }
 
+    /// Others give names, too.
+    @Test func aNameDoesNotTurnALineRoundOrBeginOne() throws {
+        let lines = self.lines(.text, try self.update("a\u{202E}b\u{2028}c"))
+        #expect(lines.count == 1 && lines.first?.contains(" a?b?c location ") == true)
+    }
+
     @Test(arguments: [WatchFormat.text, .json]) func theRawLaneHasSkippedPointsToo(format: WatchFormat) throws {
         guard case .location(let id, let received) = try self.update() else { return }
         #expect(self.lines(format, .raw(id, received)).count == 1)

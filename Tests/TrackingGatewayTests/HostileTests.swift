@@ -116,6 +116,30 @@ import TrackingStore
         }
     }
 
+    /// They know no chunks, and an answer without a length ends with its connection.
+    @Test func whoSpeaksAnEarlierHTTPIsAnsweredSo() async throws {
+        let stage = try await RecordedGateway(["van": 5000])
+        try await self.serve(history: stage.history, { $0.patience = .seconds(60) }) { port, gateway in
+            let token = try await gateway.token()
+            func ask(_ request: String) async throws -> String {
+                let connection = try RawConnection(port: port)
+                try await connection.sendAll("GET \(request)\r\nAuthorization: Bearer \(token)\r\n\r\n")
+                return String(decoding: try await connection.read(), as: UTF8.self)
+            }
+            let path = "/api/v1/trackables/van/history?format=csv"
+            let whole = try await HTTPAnswer.of(path, port: port, headers: ["Authorization: Bearer \(token)"])
+            for header in ["", "\r\nConnection: keep-alive"] {
+                let answer = try await ask("\(path) HTTP/1.0\(header)")
+                #expect(answer.hasPrefix("HTTP/1.0 200 "), "\(answer.prefix(100))")
+                let parts = answer.split(separator: "\r\n\r\n", maxSplits: 1)
+                #expect(parts.count == 2 && !parts[0].lowercased().contains("transfer-encoding"))
+                #expect(parts.last.map { $0 == whole.text } == true, "\(answer.prefix(1000))")
+            }
+            #expect(try await ask("/healthz HTTP/1.1\r\nHost: x\r\nConnection: Close").hasSuffix("ok\n"))
+        }
+        withExtendedLifetime(stage) {}
+    }
+
     @Test func aPeerThatTakesNoAnswerIsCutOff() async throws {
         let stage = try await RecordedGateway(["van": 100_000])
         try await self.serve(history: stage.history) { port, gateway in

@@ -189,6 +189,40 @@ import TrackingMetrics
         _ = try? await serving.value
     }
 
+    @Test func whoAsksToBeLeftAloneIs() async throws {
+        let database = try self.folder.database()
+        let (times, told) = AsyncStream.makeStream(of: ContinuousClock.Instant.self)
+        let router = Router()
+        router.post("hook") { request, _ in
+            _ = try await request.body.collect(upTo: 1_000_000)
+            told.yield(.now)
+            return Response(status: .tooManyRequests, headers: [.retryAfter: "4"])
+        }
+        let (ports, port) = AsyncStream.makeStream(of: Int.self)
+        let server = Application(
+            router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+            onServerRunning: { port.yield($0.localAddress?.port ?? 0) })
+        let serving = Task { try await server.run() }
+        var iterator = ports.makeAsyncIterator()
+        let webhook = try Webhook(
+            url: "http://127.0.0.1:\(try #require(await iterator.next()))/hook", secret: self.secret)
+        try await Outbox(database).begin(webhook.reader)
+        try await self.add(1, to: database)
+        let client = HTTPClient(configuration: .webhooks)
+        let sender = WebhookSender(webhook, kinds: [.event], outbox: Outbox(database), client: client) {
+            UnixTime(1_700_000_000)
+        }
+        let sending = Task { await sender.run() }
+        var tries = times.makeAsyncIterator()
+        let (first, second) = (try #require(await tries.next()), try #require(await tries.next()))
+        #expect(second - first >= .seconds(4))
+        sending.cancel()
+        await sending.value
+        try await client.shutdown()
+        serving.cancel()
+        _ = try? await serving.value
+    }
+
     private static func numbers(_ body: String) -> [Int] {
         body.matches(of: #/"payload":\{"n":(\d+)/#).compactMap { Int($0.1) }
     }

@@ -147,4 +147,33 @@ import TrackingMQTT
             #expect(Set(broker.levels) == [5])
         }
     }
+
+    /// A will that is to be kept is refused where nothing is (0x9A).
+    @Test func aBrokerThatKeepsNoMessagesIsConnectedTo() async throws {
+        let broker = try await MosquittoProcess.start(extra: ["retain_available false"])
+        try await TestClient.with("watcher", broker) { watcher in
+            try await watcher.connected()
+            try await watcher.subscribe(["#"])
+            var configuration = try TestClient.configuration("van", port: broker.port)
+            configuration.will = { _ in OutgoingMessage(topic: "will", payload: Array("x".utf8), isRetained: true) }
+            try await TestClient.with(configuration) { client in
+                try await client.connected()
+                let message = OutgoingMessage(topic: "m", payload: Array("y".utf8), isRetained: true)
+                #expect(try await client.publish([message]) == [nil])
+                #expect(!client.log.elements.contains { $0.disconnection != nil })
+            }
+            #expect(Set(try await watcher.messages(2).map(\.topic)) == ["m", "will"])
+        }
+    }
+
+    @Test func aBrokerThatIsSilentIsNamed() async throws {
+        let broker = try FakeBroker { _, _ in .nothing }
+        var configuration = try TestClient.configuration("van", port: broker.port)
+        configuration.connectTimeout = .milliseconds(300)
+        try await TestClient.with(configuration) { client in
+            let reason = try #require(try await client.disconnection().reason)
+            #expect(reason.code == .brokerUnreachable)
+            #expect(reason.message.contains("mqtt://127.0.0.1:\(broker.port) did not answer"), "\(reason)")
+        }
+    }
 }

@@ -116,6 +116,23 @@ import TrackingCore
         #expect(try ends().state == .ended && ends().startLocation == nil && ends().lastLocation == nil)
     }
 
+    /// What is shown of a trip is up to a minute old: it has left by now.
+    @Test func whereATripWasAMomentAgoIsHidden() throws {
+        var talk = try self.talk()
+        _ = talk.happened(.trip(try TrackableID("van"), try TripMode("car"), request: 1))
+        for (second, metres) in [(0.0, 0.0), (61, 950), (70, 5000)] {
+            talk.now = MonotonicTime(.seconds(second))
+            _ = try talk.fix(at: second, metres: metres)
+        }
+        func place() throws -> Int? {
+            let trip = try MessageCodec.decodeTrip(try #require(talk.said["tracking/van/trip"])[...])
+            return trip.lastLocation.map { Int(($0.coordinate.latitude * 111_195).rounded()) }
+        }
+        #expect(try place() == 950)
+        _ = try self.set(.omit, &talk)
+        #expect(try place() == 5000)
+    }
+
     private func switched(isOn: Bool, _ talk: inout PublisherConversation) -> [String] {
         var next = talk.machine.configuration
         next.isOn = isOn

@@ -151,6 +151,18 @@ import TrackingTesting
         }
     }
 
+    @Test(arguments: Place.allCases) func flushSendsWhatIsBeingWritten(_ place: Place) async throws {
+        try await self.run(place) { bench in
+            bench.open()
+            while bench.publisher.isOpeningLog { try await Task.sleep(for: .milliseconds(5)) }
+            for round in 0..<10 {
+                try bench.drive((round * 50 + 1)...(round * 50 + 50))
+                _ = try await bench.publisher.flush { _, _ in }
+                #expect(await bench.publisher.logFigures().total == SpoolAmount())
+            }
+        }
+    }
+
     @Test(arguments: Place.allCases) func sendNowSendsABatch(_ place: Place) async throws {
         try await self.run(place) { bench in
             bench.open()

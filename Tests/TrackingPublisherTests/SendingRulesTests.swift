@@ -274,6 +274,34 @@ struct SendingRulesTests {
         #expect(told == [.number(14)])
     }
 
+    @Test func aRestartIsNoCrossing() throws {
+        func runs(_ percents: Double..., below threshold: Double = 10, after kept: [String: [UInt8]]) throws -> (
+            told: [Bool], kept: [String: [UInt8]]
+        ) {
+            var talk = try PublisherConversation([try PublisherConversation.van()], kept: kept) {
+                $0.lowBattery = try? LowBatteryDetector(threshold: threshold)
+            }
+            _ = talk.connect(0)
+            _ = talk.granted()
+            let told = percents.map { talk.happened(.battery($0)).contains("van/event: LOW_BATTERY") }
+            return (told, kept.merging(talk.kept) { $1 })
+        }
+        let first = try runs(50, 9, after: [:])
+        #expect(first.told == [false, true])
+        let second = try runs(8, 12, 7, after: first.kept)
+        #expect(second.told == [false, false, false])
+        #expect(try runs(7, below: 15, after: second.kept).told == [true], "of another threshold")
+        #expect(try runs(13, 9, after: second.kept).told == [false, true], "it was charged meanwhile")
+    }
+
+    @Test func aChargeAboveTheMarginIsKept() throws {
+        var talk = try self.connected { $0.lowBattery = try LowBatteryDetector(threshold: 10) }
+        _ = talk.happened(.battery(9))
+        #expect(talk.kept.count == 1)
+        _ = talk.happened(.battery(13))
+        #expect(talk.kept.isEmpty)
+    }
+
     @Test func anotherThresholdIsAnotherCrossing() throws {
         var talk = try self.connected { $0.lowBattery = try LowBatteryDetector(threshold: 10) }
         #expect(!talk.happened(.battery(15)).contains("van/event: LOW_BATTERY"))

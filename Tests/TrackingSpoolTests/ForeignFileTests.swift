@@ -51,6 +51,15 @@ import TrackingCore
         #expect(opened.isUntouched)
     }
 
+    @Test func aLogWithoutAFolderSaysWhatToLookAt() async throws {
+        try await SpoolDamageTests.inMemoryFolder { folder in
+            let log = SQLiteSpool(path: folder.appending(path: "missing/log").path())
+            let error = await #expect(throws: TrackingError.self) { try await log.open(now: start) }
+            #expect(error?.code == .spoolFailed)
+            #expect(error?.message.contains("is its folder there, and may this user write there?") == true)
+        }
+    }
+
     @Test func aConfigurationFileIsLeftAlone() async throws {
         try await self.isLeftAlone(Array("broker: mqtt://localhost\nid: van\n".utf8))
         try await self.isLeftAlone(Array(String(repeating: "No log at all. ", count: 1000).utf8))

@@ -91,6 +91,33 @@ struct PostgresHistoryTests {
         #expect(option(TCP_KEEPIDLE) == 5 && option(TCP_KEEPINTVL) == 5 && option(TCP_KEEPCNT) == 3)
     }
 
+    /// Some administrators keep extensions in a schema of their own.
+    @Test func extensionsMayBeInAnySchema() async throws {
+        let server = try await PostgresServer.shared()
+        let address = try await server.makeDatabase()
+        try await server.execute(
+            #"DROP EXTENSION postgis; CREATE SCHEMA "The Maps"; CREATE EXTENSION postgis SCHEMA "The Maps""#,
+            in: address)
+        for _ in 0..<2 {
+            let store = try await PostgresHistoryStore(address: address)
+            _ = try await store.store(batch(points(1...600)))
+            let box = try #require(GeoBox(south: 52.00045, west: -9, north: 52.00105, east: -8))
+            let found = try await store.allPoints(PointQuery(trackable("van"), in: box))
+            #expect(found.map(\.location.seq) == [5, 6, 7, 8, 9, 10])
+            try await store.close()
+        }
+    }
+
+    /// Where it is not there yet it is made where the user's own search path begins.
+    @Test func theSearchPathOfTheUserDoesNotMatter() async throws {
+        let server = try await PostgresServer.shared()
+        let address = try await server.makeDatabase()
+        try await server.execute("DROP EXTENSION postgis; CREATE SCHEMA app", in: address)
+        let store = try await PostgresHistoryStore(address: address + "?options=-csearch_path%3Dapp")
+        #expect(try await store.store(batch(points(1...3))).stored == 3)
+        try await store.close()
+    }
+
     @Test func severalRecordersStoreTogether() async throws {
         let server = try await PostgresServer.shared()
         let address = try await server.makeDatabase()

@@ -20,6 +20,12 @@ public struct LowBatteryDetector: Hashable, Sendable {
         self.threshold = threshold
     }
 
+    /// What has to be kept so that a crossing that was told is not told again after a restart; `nil` where none stands.
+    public var kept: [UInt8]? { self.isLow ? Array(self.threshold.description.utf8) : nil }
+
+    /// Goes on with what was kept: the last crossing of this threshold stands. That of another one is another crossing.
+    public mutating func restore(_ kept: [UInt8]) { self.isLow = kept == Array(self.threshold.description.utf8) }
+
     /// A charge in percent as events tell it: to a tenth, without what a fraction of 1 leaves behind.
     public static func told(_ percent: Double) -> Double { (percent * 10).rounded() / 10 }
 

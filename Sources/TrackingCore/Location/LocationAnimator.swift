@@ -4,7 +4,8 @@
 /// From each update on, the marker goes from where it is, by way of what it has not yet passed and of the update's
 /// intermediate locations, to the newest position, at an even speed, and is there when the next update is expected. Whatever
 /// way is left is walked within that one interval, so that a marker that updates outrun goes faster and is never further
-/// behind than one interval. Positions lie on great circles.
+/// behind than one interval. Positions lie on great circles. Its time is that of any clock of yours that only goes forward:
+/// `MonotonicTime(start.duration(to: .now))`, where `start` is a `ContinuousClock.Instant`.
 ///
 ///     var animator = LocationAnimator(expectedInterval: resolution.desiredInterval)
 ///     animator.updated(update, now: now)

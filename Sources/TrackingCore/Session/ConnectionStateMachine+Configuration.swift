@@ -11,6 +11,8 @@ extension ConnectionStateMachine {
     public struct Configuration: Hashable, Sendable {
         /// How many endpoints there are, from 1.
         public var endpoints: Int
+        /// What the endpoints are called where a person is told of one, in their order; none are named when empty.
+        public var endpointNames: [String] = []
         /// A version that is always used; `nil` tries 5 and falls back to 3.1.1 where the broker's answer calls for it.
         public var pinnedVersion: Version?
         /// How long an attempt may take, TLS and CONNACK included.
@@ -47,6 +49,10 @@ extension ConnectionStateMachine {
             self.settlesAfter = settlesAfter
             self.suspiciousCloses = suspiciousCloses
             self.goodbyeTimeout = goodbyeTimeout
+        }
+
+        func endpointName(_ index: Int) -> String {
+            self.endpointNames.indices.contains(index) ? self.endpointNames[index] : "the broker"
         }
     }
 }

@@ -1,7 +1,8 @@
 extension ConnectionStateMachine {
     mutating func connect(now: MonotonicTime, version: Version? = nil) -> Action {
         let attempt = Attempt(
-            endpoint: self.endpoint, version: version ?? self.version(of: self.endpoint), connection: self.connections)
+            endpoint: self.endpoint, version: version ?? self.version(of: self.endpoint), connection: self.connections,
+            retainsWill: !self.withoutRetain.contains(self.endpoint))
         self.state = .connecting(attempt, until: now.advanced(by: self.configuration.connectTimeout))
         return .connect(attempt)
     }
@@ -19,6 +20,12 @@ extension ConnectionStateMachine {
         case .closedUnanswered: return self.known[attempt.endpoint] != .v5
         case .unreachable: return false
         }
+    }
+
+    /// Whether the broker keeps no messages (0x9A) and was asked to keep the will: it is worth a try without that.
+    func refusesRetain(_ attempt: Attempt, _ failure: Failure) -> Bool {
+        guard attempt.retainsWill, case .refused(let error) = failure else { return false }
+        return error.reasonCode == 0x9A
     }
 
     /// The other endpoints are tried at once; when all were, there is a wait.

@@ -27,12 +27,15 @@ public struct ConnectionStateMachine: Sendable {
         public var version: Version
         /// The number that the connection gets if it is accepted, from 0.
         public var connection: Int
+        /// Whether the broker is asked to keep the will for those who come later; not where it has refused that.
+        public var retainsWill: Bool
 
         /// Makes an attempt.
-        public init(endpoint: Int, version: Version, connection: Int) {
+        public init(endpoint: Int, version: Version, connection: Int, retainsWill: Bool = true) {
             self.endpoint = endpoint
             self.version = version
             self.connection = connection
+            self.retainsWill = retainsWill
         }
     }
 
@@ -75,6 +78,8 @@ public struct ConnectionStateMachine: Sendable {
     var generator: SplitMix64
     /// The versions that endpoints are known to accept.
     var known: [Int: Version] = [:]
+    /// The endpoints that keep no messages, and so refuse who has a will that is to be kept.
+    var withoutRetain: Set<Int> = []
     var endpoint = 0
     var connections = 0
     /// Waits since a connection last stood a while.
@@ -149,6 +154,11 @@ public struct ConnectionStateMachine: Sendable {
             if self.fallsBack(attempt, on: failure) {
                 self.state = .idle
                 return [self.connect(now: now, version: .v311)]
+            }
+            if self.refusesRetain(attempt, failure) {
+                self.withoutRetain.insert(attempt.endpoint)
+                self.state = .idle
+                return [self.connect(now: now, version: attempt.version)]
             }
             return self.failed(failure, now: now)
         case .idle, .waiting, .online, .closing, .leaving, .ended:
@@ -232,8 +242,9 @@ public struct ConnectionStateMachine: Sendable {
         case .waiting:
             return [self.connect(now: now)]
         case .connecting:
+            let name = self.configuration.endpointName(self.endpoint)
             let error = TrackingError(
-                .brokerUnreachable, "the broker did not answer within \(self.configuration.connectTimeout)")
+                .brokerUnreachable, "\(name) did not answer within \(self.configuration.connectTimeout)")
             return [.abandon] + self.failed(.unreachable(error), now: now)
         case .online(_, let since, _):
             let error = TrackingError(

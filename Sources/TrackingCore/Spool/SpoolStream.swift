@@ -186,6 +186,7 @@ struct SpoolStream: Hashable, Sendable {
     private mutating func pendingMayHaveEnded() {
         guard self.pending.isEmpty else { return }
         self.waitingSince = nil
-        self.urgentThrough = 0
+        // What is being written was meant as well.
+        if self.urgentThrough <= self.last { self.urgentThrough = 0 }
     }
 }

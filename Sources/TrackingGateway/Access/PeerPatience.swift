@@ -35,6 +35,7 @@ final class PeerPatience: ChannelInboundHandler, RemovableChannelHandler {
     func handlerAdded(context: ChannelHandlerContext) {
         let allocator = AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 512, maximum: 65_536)
         try? context.channel.syncOptions?.setOption(.recvAllocator, value: allocator)
+        EarlierHTTP.add(to: context.pipeline.syncOperations)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {

@@ -204,8 +204,18 @@ function askNow() {
   const distance = (trackable) => middle.distanceTo(trackable.place) * (live.requests.wanted.has(trackable.id) ? 0.8 : 1);
   const away = new Map(inView.map((trackable) => [trackable, trackable.id === chosen ? -1 : distance(trackable)]));
   inView.sort((a, b) => away.get(a) - away.get(b));
-  live.requests.want(new Map(inView.slice(0, MAXIMUM_ASKED).map((trackable) =>
-    [trackable.id, worth(map.getZoom(), trackable.id === chosen && isFollowing)])));
+  const wanted = inView.slice(0, MAXIMUM_ASKED).map((trackable) =>
+    [trackable.id, worth(map.getZoom(), trackable.id === chosen && isFollowing)]);
+  live.requests.want(new Map([...wanted, ...unplaced()]));
+}
+
+/** Where streets can be told apart. */
+const CLOSE_ENOUGH = 13;
+
+/** Of what a share link is for nothing is told from before the link was made: it is asked for until it speaks. */
+function unplaced() {
+  if (!shareToken) return [];
+  return [...fleet.byId.values()].filter((trackable) => !trackable.place).map(({ id }) => [id, worth(CLOSE_ENOUGH, false)]);
 }
 
 // MARK: The stream

@@ -53,7 +53,7 @@ extension Problem {
         switch error.code {
         case .invalidName, .invalidPayload, .invalidConfiguration: self.init(.badRequest, error.message)
         case .payloadTooLarge: self.init(.contentTooLarge, error.message)
-        case .storeFailed, .storeBusy, .storeUnusable:
+        case .storeFailed, .storeBusy, .storeForbidden, .storeUnusable:
             self.init(
                 .serviceUnavailable,
                 "What is asked for is kept in a database that cannot be used now: try again later.",

@@ -80,13 +80,16 @@ package struct WebhookSender: Sendable {
         case .again: self.report(answer.text, size.failures)
         case .halved: break
         }
-        if verdict != .halved, size.failures > 0 { try? await Task.sleep(for: Self.wait(after: size.failures)) }
+        guard verdict != .halved, size.failures > 0 else { return }
+        try? await Task.sleep(for: max(Self.wait(after: size.failures), answer.wait))
     }
 
     /// What became of a delivery: a status, or why there is none.
     private struct Answer {
         var status: UInt?
         var text: String
+        /// How long it asks to be left alone, as far as that is heeded.
+        var wait = Duration.zero
     }
 
     private func deliver(_ body: [UInt8]) async -> Answer {
@@ -99,7 +102,10 @@ package struct WebhookSender: Sendable {
         do {
             let response = try await self.client.execute(request, timeout: TimeAmount(self.patience))
             await self.read(response.body)
-            return Answer(status: response.status.code, text: "it answered \(response.status.code)")
+            let wait = response.headers.first(name: "retry-after").flatMap { UInt32($0) }.map { Duration.seconds($0) }
+            return Answer(
+                status: response.status.code, text: "it answered \(response.status.code)",
+                wait: min(wait ?? .zero, Self.longestWait))
         } catch {
             return Answer(status: nil, text: "\(error)")
         }

@@ -18,7 +18,7 @@ public struct MQTTConfiguration: Sendable {
         public var waitingEvents = 8_192
         /// Payload bytes that wait to be read, with the same effect.
         public var waitingBytes = 4 * 1_024 * 1_024
-        /// The largest packet the broker may send on MQTT 5, in bytes; it drops larger ones.
+        /// The largest packet the broker may send on MQTT 5, in bytes, above 0; it drops larger ones.
         public var packetSize = 300_000
 
         /// The limits as described.
@@ -52,13 +52,14 @@ public struct MQTTConfiguration: Sendable {
     public var withholdsAcknowledgements = false
     /// Bounds of memory.
     public var limits = Limits()
-    /// How long a connection may take until the broker accepts it, TLS included.
+    /// How long a connection may take until the broker accepts it, TLS included; above 0.
     public var connectTimeout = Duration.seconds(4)
-    /// How long the broker may take to answer a publish or a subscription before the connection counts as dead.
+    /// How long the broker may take to answer a publish or a subscription before the connection counts as
+    /// dead; above 0.
     public var answerTimeout = Duration.seconds(10)
-    /// The first wait before connecting again; waits are jittered and grow from it.
+    /// The first wait before connecting again, above 0; waits are jittered and grow from it.
     public var firstWait = Duration.milliseconds(500)
-    /// What the waits grow to; where the broker refused who we are, they grow to 15 minutes.
+    /// What the waits grow to, above 0; where the broker refused who we are, they grow to 15 minutes.
     public var longestWait = Duration.seconds(60)
     /// Where changes of the connection are logged; neither credentials nor payloads appear. Nowhere when `nil`.
     public var logger: Logger?
@@ -89,7 +90,10 @@ public struct MQTTConfiguration: Sendable {
             (.seconds(5) ... .seconds(60)).contains(self.keepAlive), "keepAlive is 5 to 60 s, not \(self.keepAlive)")
         try Self.require((1...65535).contains(self.receiveMaximum), "receiveMaximum is 1 to 65535")
         try Self.require((1...65535).contains(self.sendMaximum), "sendMaximum is 1 to 65535")
-        try Self.require(self.limits.waitingEvents > 0 && self.limits.waitingBytes > 0, "limits are above 0")
+        try Self.require(
+            self.limits.waitingEvents > 0 && self.limits.waitingBytes > 0 && self.limits.packetSize > 0,
+            "limits are above 0")
+        try self.validateTimes()
         try Self.require(
             (self.tls.certificate == nil) == (self.tls.key == nil),
             "a client certificate and its key are given together")
@@ -102,9 +106,19 @@ public struct MQTTConfiguration: Sendable {
 
     /// What the decisions are made with.
     var decisions: ConnectionStateMachine.Configuration {
-        ConnectionStateMachine.Configuration(
+        var decisions = ConnectionStateMachine.Configuration(
             endpoints: self.endpoints.count, pinnedVersion: self.version, connectTimeout: self.connectTimeout,
             answerTimeout: self.answerTimeout, firstWait: self.firstWait, longestWait: self.longestWait)
+        decisions.endpointNames = self.endpoints.map(\.description)
+        return decisions
+    }
+
+    private func validateTimes() throws(TrackingError) {
+        let times = [
+            ("connectTimeout", self.connectTimeout), ("answerTimeout", self.answerTimeout),
+            ("firstWait", self.firstWait), ("longestWait", self.longestWait),
+        ]
+        for (name, time) in times { try Self.require(time > .zero, "\(name) is above 0 s, not \(time)") }
     }
 
     private func validateText() throws(TrackingError) {

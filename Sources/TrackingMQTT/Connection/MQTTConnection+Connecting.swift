@@ -53,9 +53,11 @@ extension MQTTConnection {
         self.link?.interest = nil
         self.link?.isUp = false
         self.sink.reset()
+        var will = self.configuration.will?(link.attempt.connection)
+        if !link.attempt.retainsWill { will?.isRetained = false }
         let settings = MosquittoHandle.Settings(
             clientID: self.configuration.client.rawValue, address: address, port: link.endpoint.port,
-            version: link.attempt.version, will: self.configuration.will?(link.attempt.connection), tls: link.tls,
+            version: link.attempt.version, will: will, tls: link.tls,
             configuration: self.configuration)
         do throws(MosquittoResult) {
             self.link?.handle = try MosquittoHandle(settings, sink: self.sink)

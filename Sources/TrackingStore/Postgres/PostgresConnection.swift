@@ -169,10 +169,12 @@ final class PostgresConnection: @unchecked Sendable {  // only whoever holds the
         }
     }
 
-    /// By the class of the SQLSTATE: data exceptions, violated constraints and exceeded limits are the record's.
+    /// By the SQLSTATE: data exceptions, violated constraints and exceeded limits are the record's, missing privileges the user's.
     private static func code(of result: OpaquePointer?) -> TrackingError.Code {
-        guard let result, let state = PQresultErrorField(result, Int32(UInt8(ascii: "C"))) else { return .storeFailed }
-        return ["22", "23", "54"].contains(String(cString: state).prefix(2)) ? .storeRefused : .storeFailed
+        guard let result, let state = PQresultErrorField(result, Int32(UInt8(ascii: "C"))).map({ String(cString: $0) })
+        else { return .storeFailed }
+        if state == "42501" { return .storeForbidden }
+        return ["22", "23", "54"].contains(state.prefix(2)) ? .storeRefused : .storeFailed
     }
 
     /// What the server or libpq says; the first line alone, which has no values.

@@ -16,7 +16,7 @@ enum PostgresHistorySchema {
     static func prepare(_ connection: PostgresConnection) throws(TrackingError) {
         try connection.runAll(self.session)
         if try self.version(connection) != self.migrations.count { try self.migrateAlone(connection) }
-        try connection.runAll("SET search_path = \(self.name), public")
+        try connection.runAll(self.searchPath(isLocal: false))
     }
 
     /// Whoever stores waits for who is in the middle of a transaction: the server does not wait for one that is gone or stands
@@ -25,6 +25,14 @@ enum PostgresHistorySchema {
         SET client_min_messages = warning; SET synchronous_commit = on; SET idle_in_transaction_session_timeout = '120s';
         SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET tcp_user_timeout = '15s'
         """
+
+    /// Finds our tables, and PostGIS wherever an administrator put it.
+    private static func searchPath(isLocal: Bool) -> String {
+        """
+        SELECT set_config('search_path', concat_ws(', ', '\(self.name)', 'public', (SELECT quote_ident(n.nspname)
+            FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'postgis')), \(isLocal))
+        """
+    }
 
     private static func migrateAlone(_ connection: PostgresConnection) throws(TrackingError) {
         try connection.runAll("SELECT pg_advisory_lock(\(self.lock))")
@@ -60,7 +68,7 @@ enum PostgresHistorySchema {
     private static let first = """
         CREATE EXTENSION IF NOT EXISTS postgis;
         CREATE SCHEMA \(name);
-        SET LOCAL search_path = \(name), public;
+        \(searchPath(isLocal: true));
         CREATE TABLE schema_version (version bigint NOT NULL);
         INSERT INTO schema_version VALUES (0);
         CREATE TABLE trackable (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text COLLATE "C" NOT NULL UNIQUE,
@@ -109,7 +117,7 @@ enum PostgresHistorySchema {
     /// The rows of a trackable may lack its last points: the open run's box is one that does not change with every point, and the
     /// views look for the rest. Programs of before, which do not, find no `version`.
     private static let second = """
-        SET LOCAL search_path = \(name), public;
+        \(searchPath(isLocal: true));
         ALTER TABLE trackable RENAME COLUMN version TO changes;
         ALTER TABLE trackable SET (fillfactor = 70);
         ALTER TABLE coverage SET (fillfactor = 70);

@@ -147,7 +147,7 @@ public final class SQLiteHistoryStore: HistoryStore {
     /// - Throws: `inputUnreadable` when it is there or cannot be made; `storeFailed`.
     public func backup(to path: String) async throws(TrackingError) {
         try Self.checkNothingIs(at: path)
-        let temporary = "\(path).\(getpid()).new"
+        let temporary = Self.backupDraft(of: path)
         let descriptor = Glibc.open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
             throw TrackingError(.inputUnreadable, "'\(path)' cannot be made: \(String(cString: strerror(errno)))")
@@ -162,6 +162,9 @@ public final class SQLiteHistoryStore: HistoryStore {
             throw TrackingError(.storeFailed, "'\(path)' cannot be written: \(String(cString: strerror(errno)))")
         }
     }
+
+    /// What a backup is written to until it is whole.
+    package static func backupDraft(of path: String) -> String { "\(path).\(getpid()).new" }
 
     private static func checkNothingIs(at path: String) throws(TrackingError) {
         var status = stat()

@@ -65,14 +65,13 @@ struct AgentPlan {
             self.run.trackables.settings(file: file, one: one).map { ($0.0, $0.1) },
             uniquingKeysWith: { first, _ in first })
         let run = self.run
+        let isChanged = settings != AgentSettings()
         self.trackables = try (settings.carrying?.after ?? carried).map { carried in
             // What was added while the agent ran has the settings that the options give.
             var settings = own[carried.id] ?? run.trackables.single
-            if settings.destination != carried.destination {
-                settings.destination = carried.destination
-                // Near is near something.
-                if carried.destination == nil { (settings.proximity, settings.arrival) = (nil, nil) }
-            }
+            settings.destination = carried.destination
+            // Near is near something. What is given at a start without that is a mistake.
+            if isChanged, carried.destination == nil { (settings.proximity, settings.arrival) = (nil, nil) }
             return try run.trackable(carried.id, settings)
         }
     }
@@ -118,7 +117,12 @@ struct AgentPlan {
         }
         let isLoginChanged = settings.options.keys.contains(where: AgentSettings.loginOptions.contains)
         settings.login = isLoginChanged ? self.givenLogin : nil
-        return try self.with(settings)
+        let next = try self.with(settings)
+        let wantsNear = ["proximity", "arrival"].contains { (values[$0] ?? nil)?.isEmpty == false }
+        guard !wantsNear || next.carried.contains(where: { $0.destination != nil }) else {
+            throw ValidationError("proximity and arrival need a destination; set one first, or with them")
+        }
+        return next
     }
 
     /// What is remembered of what was given: no password that stands in an address.

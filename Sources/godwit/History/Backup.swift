@@ -34,6 +34,9 @@ struct Backup: AsyncParsableCommand {
                     "a history in PostgreSQL is backed up with its own tool: pg_dump --format=custom --schema=godwit --file=FILE DATABASE"
                 )
             }
+            let file = SQLiteHistoryStore.backupDraft(of: self.output)
+            let draft = Draft(file, "\(file)-journal")
+            defer { withExtendedLifetime(draft) {} }
             try await store.backup(to: self.output)
         }
     }

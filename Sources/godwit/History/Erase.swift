@@ -43,7 +43,9 @@ struct Erase: AsyncParsableCommand {
         let (report, told) = try await self.store.use(mayChange: true) { store in
             try Terminal.confirm(
                 "Erase \(what ?? "everything of \(self.id.rawValue.printable)") for good?", isYes: self.yes)
-            let report = try await store.erase(self.id, before: before, now: now)
+            let report = try await StorePatience.trying([.storeBusy]) { () throws(TrackingError) in
+                try await store.erase(self.id, before: before, now: now)
+            }
             // Where nobody can read it, the rest is done all the same.
             return (report, Output.writeAll(Self.text(report)))
         }

@@ -194,6 +194,20 @@ import Testing
         #expect(try talk.timer() == [self.attempt()])
     }
 
+    @Test func aWillThatIsNotToBeKeptIsRefusedNoSecondTime() throws {
+        var talk = Talk()
+        _ = talk.started()
+        let failure = Machine.Failure.refused(TrackingError(.refused, "retain not supported", reasonCode: 0x9A))
+        var plain = Machine.Attempt(endpoint: 0, version: .v5, connection: 0, retainsWill: false)
+        #expect(talk.failed(failure) == [.connect(plain)], "at once, and told to nobody")
+        #expect(try self.disconnection(talk.failed(failure)).reason?.reasonCode == 0x9A)
+        #expect(try talk.timer() == [.connect(plain)])
+        _ = talk.accepted()
+        _ = talk.lost(self.lost)
+        plain.connection = 1
+        #expect(try talk.timer() == [.connect(plain)])
+    }
+
     // MARK: - Double ids
 
     /// Four closes within 10 s of connecting, in a row, are a suspected double id, and the wait grows to a minute.

@@ -80,6 +80,24 @@ struct SpoolStateMachineTests {
         #expect(bench.sent == [Array(1...10)])
     }
 
+    /// The position that it goes behind is taken before the record of it is written.
+    @Test func whatIsLetGoWhileItIsWrittenGoesAtOnce() throws {
+        var bench = SpoolBench(try self.configuration())
+        bench.open()
+        bench.machine.held()
+        bench.append(1...1)
+        bench.machine.sentLive(SeqSet([1...1]))
+        bench.perform(bench.machine.released(through: 3, now: bench.now))
+        bench.perform(bench.machine.takenLive(SeqSet([1...1]), now: bench.now))
+        bench.machine.held()
+        bench.append(2...4)
+        bench.answer()
+        #expect(bench.sent.first == [2, 3, 4])
+        bench.append(5...6)
+        bench.wait(.seconds(300))
+        #expect(bench.sent.count == 1, "what comes after it is held")
+    }
+
     @Test func aBatchThatIsAskedForWhileItIsReadIsOne() throws {
         var bench = SpoolBench(try self.configuration())
         bench.open()

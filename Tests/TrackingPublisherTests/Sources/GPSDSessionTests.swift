@@ -86,7 +86,25 @@ import TrackingCore
             machine.timerFired(now: Self.start.advanced(by: .seconds(10)))
                 == [.fail(TrackingError(.inputUnreadable, "gpsd://h:1: gpsd has no receiver"))])
         _ = machine.received(self.line(#"{"class":"DEVICE","path":"/dev/a","activated":1}"#), now: Self.start)
-        #expect(machine.deadline == nil && machine.timerFired(now: Self.start.advanced(by: .seconds(99))) == [])
+        #expect(machine.timerFired(now: Self.start.advanced(by: .seconds(29))) == [])
+    }
+
+    /// As one that is stopped: its connection stands, and its kernel answers for it.
+    @Test func gpsdThatDoesNotAnswerAnyMoreBreaksTheSource() {
+        var machine = self.machine(nil)
+        _ = machine.connected(now: Self.start)
+        _ = machine.received(self.line(Self.devices), now: Self.start)
+        func after(_ seconds: Int) -> MonotonicTime { Self.start.advanced(by: .seconds(seconds)) }
+        #expect(machine.timerFired(now: after(29)) == [])
+        #expect(machine.deadline == after(30))
+        #expect(machine.timerFired(now: after(30)) == [.send("?VERSION;\n")])
+        let version = #"{"class":"VERSION","release":"3.22","rev":"3.22","proto_major":3,"proto_minor":14}"#
+        #expect(machine.received(self.line(version), now: after(31)) == [])
+        #expect(machine.timerFired(now: after(60)) == [], "a receiver may be silent")
+        #expect(machine.timerFired(now: after(61)) == [.send("?VERSION;\n")])
+        #expect(machine.timerFired(now: after(70)) == [])
+        let error = TrackingError(.inputUnreadable, "gpsd://h:1: gpsd does not answer any more")
+        #expect(machine.timerFired(now: after(71)) == [.fail(error)])
     }
 
     @Test func anotherProtocolIsRefused() {

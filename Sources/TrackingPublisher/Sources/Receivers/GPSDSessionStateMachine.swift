@@ -13,6 +13,10 @@ struct GPSDSessionStateMachine: Sendable {
 
     /// How long gpsd may be without a receiver before the source counts as broken.
     static let patience: Duration = .seconds(10)
+    /// How long gpsd may say nothing before it is asked whether it is there: a receiver may be silent, and so may gpsd.
+    static let silence: Duration = .seconds(30)
+    /// How long it may take to answer that.
+    static let answerLimit: Duration = .seconds(10)
 
     private let name: String
     /// Whether gpsd may be asked to change the cycle of its receivers.
@@ -20,7 +24,13 @@ struct GPSDSessionStateMachine: Sendable {
     private var resolution: Resolution?
     private var receivers: [String: Receiver] = [:]
     /// When to give up if there is no receiver by then; `nil` while there is one.
-    private(set) var deadline: MonotonicTime?
+    private var receiverDeadline: MonotonicTime?
+    /// When gpsd is asked whether it is there, or, where it was, given up.
+    private var silenceDeadline: MonotonicTime?
+    private var isAsked = false
+
+    /// When ``timerFired(now:)`` is due next.
+    var deadline: MonotonicTime? { .earlier(self.receiverDeadline, self.silenceDeadline) }
 
     private struct Receiver: Sendable {
         var shortestCycle: Double?
@@ -37,12 +47,15 @@ struct GPSDSessionStateMachine: Sendable {
 
     /// The connection stands.
     mutating func connected(now: MonotonicTime) -> [Action] {
-        self.deadline = now.advanced(by: Self.patience)
+        self.receiverDeadline = now.advanced(by: Self.patience)
+        self.silenceDeadline = now.advanced(by: Self.silence)
         return [.send("?WATCH={\"enable\":true,\"json\":true};\n")]
     }
 
     /// gpsd sent a line.
     mutating func received(_ line: LineSplitter.Line, now: MonotonicTime) -> [Action] {
+        self.isAsked = false
+        self.silenceDeadline = now.advanced(by: Self.silence)
         switch line {
         case .tooLong(let number):
             return [.deliver(.badInput("line \(number) of gpsd is longer than \(LineSplitter.limit) bytes"))]
@@ -63,9 +76,17 @@ struct GPSDSessionStateMachine: Sendable {
     }
 
     /// The deadline passed.
-    func timerFired(now: MonotonicTime) -> [Action] {
-        guard let deadline = self.deadline, now >= deadline else { return [] }
-        return [.fail(TrackingError(.inputUnreadable, "\(self.name): gpsd has no receiver"))]
+    mutating func timerFired(now: MonotonicTime) -> [Action] {
+        if let deadline = self.receiverDeadline, now >= deadline {
+            return [.fail(TrackingError(.inputUnreadable, "\(self.name): gpsd has no receiver"))]
+        }
+        guard let deadline = self.silenceDeadline, now >= deadline else { return [] }
+        guard !self.isAsked else {
+            return [.fail(TrackingError(.inputUnreadable, "\(self.name): gpsd does not answer any more"))]
+        }
+        self.isAsked = true
+        self.silenceDeadline = now.advanced(by: Self.answerLimit)
+        return [.send("?VERSION;\n")]
     }
 
     private mutating func received(_ report: GPSDReport, now: MonotonicTime) -> [Action] {
@@ -85,7 +106,7 @@ struct GPSDSessionStateMachine: Sendable {
             }
             return self.askForCycles()
         case .fix(var location, _):
-            self.deadline = nil
+            self.receiverDeadline = nil
             location.source = .gps
             return [.deliver(.fix(location))]
         case .error(let message):
@@ -104,10 +125,11 @@ struct GPSDSessionStateMachine: Sendable {
                 (receiver.driver, receiver.asked) = (driver, nil)
             }
             self.receivers[device.path] = receiver
-            self.deadline = nil
+            self.receiverDeadline = nil
         } else {
             self.receivers[device.path] = nil
-            if self.receivers.isEmpty, self.deadline == nil { self.deadline = now.advanced(by: Self.patience) }
+            guard self.receivers.isEmpty, self.receiverDeadline == nil else { return }
+            self.receiverDeadline = now.advanced(by: Self.patience)
         }
     }
 
