@@ -42,6 +42,9 @@ public struct RuleBook: Sendable {
     public static let maximumHaste: Duration = .seconds(60)
 
     private var rules: [Rule]
+    private let maximumTrackables: Int
+    /// With how many it is looked the next time for those that can be let go.
+    private var limit: Int
     private var states: [TrackableID: [String: RuleState]] = [:]
     private var known: [TrackableID: Known] = [:]
     private var changed: Set<TrackableID> = []
@@ -74,6 +77,8 @@ public struct RuleBook: Sendable {
 
     /// What new rules begin with.
     private struct Known {
+        /// When something was heard of it last, by the clock.
+        var heard: UnixTime
         /// The newest position that is believed, however old it was when it came.
         var last: Location?
         /// Whether any position came.
@@ -87,7 +92,12 @@ public struct RuleBook: Sendable {
 
     /// Starts with these rules, of which the later of two of one name counts, and with what was kept of them. Nobody was
     /// silent, and nobody was seen to stay, while nobody listened: that time counts from `now`.
-    public init(_ rules: [Rule], kept: [Entry] = [], now: UnixTime) {
+    ///
+    /// - Parameter maximumTrackables: Of more than so many those are let go that were not heard of for longest, and begin anew: all
+    ///   but those that a rule names, or that are about to be told of. Twice as many as a subscriber watches at once, which lets
+    ///   those go that were absent for a day.
+    public init(_ rules: [Rule], kept: [Entry] = [], now: UnixTime, maximumTrackables: Int = 20_000) {
+        (self.maximumTrackables, self.limit) = (maximumTrackables, maximumTrackables)
         self.rules = Dictionary(rules.map { ($0.name, $0) }, uniquingKeysWith: { $1 }).values
             .sorted { $0.name < $1.name }
         for entry in kept {
@@ -99,6 +109,8 @@ public struct RuleBook: Sendable {
             state.passedOver(rule.condition, from: state.since ?? now, to: now)
             self.states[entry.trackable, default: [:]][entry.rule] = state
             self.expect(rule, state, of: entry.trackable)
+            let since = entry.state.since ?? now
+            self.know(entry.trackable, now: max(since, self.known[entry.trackable]?.heard ?? since))
         }
         self.begin(self.rules, now: now)
     }
@@ -130,7 +142,7 @@ public struct RuleBook: Sendable {
     /// Lets a rule begin with what is known of a trackable, unless it did before.
     private mutating func begin(_ rule: Rule, of id: TrackableID, now: UnixTime) {
         guard self.states[id]?[rule.name] == nil, rule.isFor(id) else { return }
-        let known = self.known[id] ?? Known()
+        let known = self.known[id] ?? Known(heard: now)
         let isExpected = known.isLocated || rule.trackables != nil
         let state = RuleState(
             beginning: rule.condition, at: known.last, isNear: known.isNear, isExpected: isExpected, now: now)
@@ -188,7 +200,8 @@ public struct RuleBook: Sendable {
 
     /// Something came of a trackable, however late: it is not silent.
     public mutating func heard(_ id: TrackableID, now: UnixTime) {
-        self.known[id, default: Known()].isLocated = true
+        self.know(id, now: now)
+        self.known[id]?.isLocated = true
         _ = self.examine(id, at: now) { state, rule in
             if case .silent = rule.condition { state.heard(at: now) }
             return false
@@ -209,7 +222,8 @@ public struct RuleBook: Sendable {
     private mutating func moved(_ id: TrackableID, to fix: Location, isLate: Bool, now: UnixTime) -> [Finding] {
         guard fix.source != .predicted, fix.time <= now.advanced(by: Self.maximumHaste) else { return [] }
         if let last = self.known[id]?.last, fix.time <= last.time { return [] }
-        self.known[id, default: Known()].last = fix
+        self.know(id, now: now)
+        self.known[id]?.last = fix
         self.known[id]?.isLocated = true
         guard !isLate else {
             for rule in self.rules { self.begin(rule, of: id, now: now) }
@@ -220,7 +234,8 @@ public struct RuleBook: Sendable {
 
     /// A publisher said whether its trackable is near its destination; `nil` where that is not known any more.
     public mutating func came(near isNear: Bool?, _ id: TrackableID, now: UnixTime) -> [Finding] {
-        self.known[id, default: Known()].isNear = isNear
+        self.know(id, now: now)
+        self.known[id]?.isNear = isNear
         guard let isNear else { return [] }
         return self.examine(id, at: now) { state, rule in
             rule.condition == .arrived && state.came(near: isNear, at: now)
@@ -235,6 +250,32 @@ public struct RuleBook: Sendable {
             self.dropped.insert(Key(trackable: id, rule: name))
         }
         for rule in self.rules { self.begin(rule, of: id, now: now) }
+    }
+
+    private mutating func know(_ id: TrackableID, now: UnixTime) {
+        self.known[id, default: Known(heard: now)].heard = now
+        if self.known.count > self.limit { self.letGo(butNot: id) }
+    }
+
+    /// Lets those go that were not heard of for longest: an eighth at once, so that each costs a constant share.
+    private mutating func letGo(butNot last: TrackableID) {
+        let named = Set(self.rules.compactMap(\.trackables).joined())
+        let idle = self.known.filter { id, _ in id != last && !named.contains(id) && !self.isPending(id) }
+        let surplus = self.known.count - self.maximumTrackables * 7 / 8
+        for (id, _) in idle.sorted(by: { $0.value.heard < $1.value.heard }).prefix(surplus) {
+            self.known[id] = nil
+            self.changed.remove(id)
+            for name in (self.states.removeValue(forKey: id) ?? [:]).keys {
+                self.dropped.insert(Key(trackable: id, rule: name))
+            }
+        }
+        self.limit = max(self.maximumTrackables, self.known.count + self.maximumTrackables / 8)
+    }
+
+    /// Whether something of it is told without anything more being seen.
+    private func isPending(_ id: TrackableID) -> Bool {
+        guard let states = self.states[id] else { return false }
+        return self.rules.contains { states[$0.name]?.deadline($0.condition) != nil }
     }
 
     /// The next deadline came.
