@@ -7,7 +7,7 @@ import { Fleet } from "./fleet.js";
 import { History } from "./history.js";
 import { Canvas, Grid, addTiles, drawAccuracy, drawLine, drawMarker, palette } from "./layers.js";
 import { List, set } from "./list.js";
-import { Live, worth } from "./live.js";
+import { Live, SHARED, worth } from "./live.js";
 import { Names } from "./names.js";
 import { showPanel } from "./panel.js";
 import { json, shareToken, signOut, whoami } from "./session.js";
@@ -205,17 +205,14 @@ function askNow() {
   const away = new Map(inView.map((trackable) => [trackable, trackable.id === chosen ? -1 : distance(trackable)]));
   inView.sort((a, b) => away.get(a) - away.get(b));
   const wanted = inView.slice(0, MAXIMUM_ASKED).map((trackable) =>
-    [trackable.id, worth(map.getZoom(), trackable.id === chosen && isFollowing)]);
+    [trackable.id, shareToken ? SHARED : worth(map.getZoom(), trackable.id === chosen && isFollowing)]);
   live.requests.want(new Map([...wanted, ...unplaced()]));
 }
-
-/** Where streets can be told apart. */
-const CLOSE_ENOUGH = 13;
 
 /** Of what a share link is for nothing is told from before the link was made: it is asked for until it speaks. */
 function unplaced() {
   if (!shareToken) return [];
-  return [...fleet.byId.values()].filter((trackable) => !trackable.place).map(({ id }) => [id, worth(CLOSE_ENOUGH, false)]);
+  return [...fleet.byId.values()].filter((trackable) => !trackable.place).map(({ id }) => [id, SHARED]);
 }
 
 // MARK: The stream

@@ -215,6 +215,9 @@ class Requests {
   }
 }
 
+/** The only resolution that a share link may ask for. */
+export const SHARED = { accuracy: "HIGH", desiredInterval: 2000, minimumDisplacement: 5 };
+
 /** The resolution that looking at this zoom is worth. */
 export function worth(zoom, isFollowed) {
   if (zoom >= 16 || (isFollowed && zoom >= 12)) return { accuracy: "HIGH", desiredInterval: 1000, minimumDisplacement: 1 };
