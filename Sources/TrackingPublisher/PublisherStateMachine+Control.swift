@@ -110,8 +110,12 @@ extension PublisherStateMachine {
                 actions += self.announce(id, at: moment)
             }
         }
-        let floor = self.assets[id]?.trackable.floor ?? new.floor
-        return actions + self.reconsider(id, [.defaultChanged(new.defaultResolution), .floorChanged(floor)])
+        let own = self.assets[id]?.trackable
+        let changes: [ConditionChange] = [
+            .defaultChanged(new.defaultResolution), .floorChanged(own?.floor ?? new.floor),
+            .ceilingChanged(own?.ceiling ?? new.ceiling),
+        ]
+        return actions + self.reconsider(id, changes, at: moment)
     }
 
     /// Everyone hears that nobody is here any more; what is on its way is not known to have arrived.
@@ -127,14 +131,14 @@ extension PublisherStateMachine {
             self.assets[id]?.since = nil
         }
         if self.session.isAnnounced { actions.append(self.sayGoodbye()) }
-        return actions + self.states(reason: nil)
+        return actions + self.states(reason: nil, at: moment)
     }
 
     private mutating func switchedOn(at moment: Moment) -> [Action] {
         guard self.session.isAnnounced else { return [] }
         var actions = self.sayAlive()
         for id in Array(self.assets.keys) { actions += self.enter(id, at: moment) }
-        return actions + self.states(reason: nil)
+        return actions + self.states(reason: nil, at: moment)
     }
 
     // MARK: - Commands

@@ -117,6 +117,7 @@ struct Run: AsyncParsableCommand {
         trackable.constraints = try settings.constraints(
             default: try self.capture.resolution(given: self.defaultResolution))
         trackable.floor = settings.floor
+        trackable.ceiling = settings.ceiling
         trackable.filter = settings.filter
         trackable.maximumSilence = try settings.silence()
         return trackable

@@ -99,7 +99,8 @@ import Testing
     @Test func theResolutionArrivesAtTheReceiverAsItsCycle() async throws {
         let receiver = try PseudoTerminal()
         let gpsd = try await GPSDProcess.start(receiver.path, writes: true)
-        let track = try await Track.start([gpsd.url], options: ["--default-resolution", "BALANCED/4000/0"])
+        let track = try await Track.start(
+            [gpsd.url], options: ["--default-resolution", "BALANCED/4000/0", "--floor", "MAXIMUM/0/0"])
         func asked(_ cycle: String) -> String { "?DEVICE={\"path\":\"\(receiver.path)\",\"cycle\":\(cycle)}" }
         try await gpsd.waitForClient(asked("4.000"))
         // The receiver says that it is one whose cycle gpsd can set.
@@ -136,7 +137,7 @@ import Testing
         let track = try await Track.start(
             [
                 "gpsd://127.0.0.1:\(fine.port)#accuracy=HIGH", "gpsd://127.0.0.1:\(coarse.port)#accuracy=LOW",
-            ], options: ["--default-resolution", "LOW/5000/0"])
+            ], options: ["--default-resolution", "LOW/5000/0", "--floor", "MAXIMUM/0/0"])
         let asksForLess = LineServer.Event.line(1, "?DEVICE={\"path\":\"/dev/ttyUSB0\",\"cycle\":5.000};")
         try await coarse.log.wait("the coarse source to run") { $0 == asksForLess }
         // The fine one may have run for a moment, before anything was known.

@@ -36,7 +36,7 @@ import Testing
     }
 
     /// Sends a position so many degrees north of the depot, of just now.
-    private func send(_ latitude: Double, to port: Int, _ token: String) async throws {
+    private func send(_ latitude: Double, to port: Int, _ token: String, secondsAgo: Double = 0) async throws {
         let url = try #require(URL(string: "http://127.0.0.1:\(port)/points"))
         var request = URLRequest(url: url)
         request.httpMethod = "POST"
@@ -44,7 +44,7 @@ import Testing
         request.httpBody = Data(
             """
             {"type":"Feature","geometry":{"type":"Point","coordinates":[-8.63,\(latitude)]},
-            "properties":{"time":\(Date().timeIntervalSince1970)}}
+            "properties":{"time":\(Date().timeIntervalSince1970 - secondsAgo)}}
             """.utf8)
         let (data, response) = try await URLSession.shared.data(for: request)
         #expect((response as? HTTPURLResponse)?.statusCode == 200, "\(String(decoding: data, as: UTF8.self))")
@@ -81,10 +81,10 @@ import Testing
             "godwit", ["watch", "van-7", "--broker", broker.url, "--resolution", "MAXIMUM/0/0"])
         defer { watcher.terminate() }
         try await waitUntil { tap.messages.contains { $0.topic.hasPrefix("tracking/van-7/request/") } }
-        try await self.send(52.67, to: port, token)
+        try await self.send(52.67, to: port, token, secondsAgo: 5)
         try await waitUntil { !tap.updates(of: "van-7").isEmpty }
         try await waitUntil {
-            tap.messages(on: "van-7/resolution").contains { $0.payload.contains(#""desiredInterval":0"#) }
+            tap.messages(on: "van-7/resolution").contains { $0.payload.contains(#""desiredInterval":500,"#) }
         }
         try await self.send(52.6601, to: port, token)
         try await waitUntil { !tap.events("FENCE_ENTERED", of: "van-7").isEmpty }
@@ -176,7 +176,7 @@ import Testing
             try await waitUntil { tap.messages.contains { $0.topic.hasPrefix("tracking/\(phone)/request/") } }
             try await send(phone, [(90, 52.68)])
             try await waitUntil {
-                tap.messages(on: "\(phone)/resolution").contains { $0.payload.contains(#""desiredInterval":0"#) }
+                tap.messages(on: "\(phone)/resolution").contains { $0.payload.contains(#""desiredInterval":500,"#) }
             }
             try await send(phone, [(60, 52.67), (30, 52.665), (10, 52.66)])
             try await waitUntil { !tap.events("FENCE_ENTERED", of: phone).isEmpty }

@@ -33,7 +33,7 @@ import TrackingCore
         _ = talk.wait(.seconds(30))
         let said = self.switched(&talk, isOn: true)
         #expect(said.contains("_clients/d1: online mine/0"))
-        #expect(said.contains("van/publisher/d1: present mine/0 since 1030.0"))
+        #expect(said.contains("van/publisher/d1: present mine/0 since 1032.0"))
         #expect(try talk.fix(at: 30).contains("fix 2 sent"))
     }
 

@@ -43,8 +43,12 @@ public struct LocationFilter: Sendable {
     public var resolution: Resolution
     /// Whether the interval and the displacement must both be reached, or one of them.
     public var rule: FilterRule
-    /// The longest time without an update; zero means never, `nil` the larger of ``shortestSilence`` and ten intervals.
+    /// The longest time without an update; zero means never, `nil` the larger of ``shortestSilence`` and ten times
+    /// ``ownInterval``.
     public var maximumSilence: Duration?
+    /// The interval of the device's own resolution, ≥ 0. Requests play no part in it, so that a coarse request cannot make a
+    /// silent device look alive.
+    public var ownInterval: Duration
     /// What silence lasts at least where nothing is said about it.
     public var shortestSilence = Self.usualSilence
 
@@ -54,16 +58,17 @@ public struct LocationFilter: Sendable {
     private var reference: Reference?
     private var lastSent: MonotonicTime?
 
-    /// Makes a filter that has sent nothing.
+    /// Makes a filter that has sent nothing, with the interval of `resolution` as the device's own.
     public init(resolution: Resolution, rule: FilterRule = .both, maximumSilence: Duration? = nil) {
         self.resolution = resolution
         self.rule = rule
         self.maximumSilence = maximumSilence
+        self.ownInterval = resolution.desiredInterval
     }
 
     /// The longest time without an update that is in force; zero means that there is none.
     public var effectiveMaximumSilence: Duration {
-        max(.zero, self.maximumSilence ?? max(self.shortestSilence, self.resolution.desiredInterval * 10))
+        max(.zero, self.maximumSilence ?? max(self.shortestSilence, self.ownInterval * 10))
     }
 
     /// When the last update is to be published again if no fix comes before; `nil` while nothing was sent, or never.
