@@ -24,8 +24,7 @@ extension PublisherStateMachine {
     /// Receives a request. Above the limit of its client, the latest request waits, and is decoded when it takes effect.
     ///
     /// - Parameter payload: The request; empty where the client drops it.
-    /// - Throws: `payloadTooLarge` above ``RequestLimiter/maximumBytes``, `invalidPayload` that names the member, `overloaded`
-    ///   where too many clients have sent requests.
+    /// - Throws: `payloadTooLarge` above ``RequestLimiter/maximumBytes``, `invalidPayload` that names the member.
     mutating func received(
         request payload: ArraySlice<UInt8>, on id: TrackableID, by client: ClientID, at moment: Moment
     ) throws(TrackingError) -> [Action] {
@@ -38,12 +37,8 @@ extension PublisherStateMachine {
         }
         self.unconfirmed[id]?.remove(client)
         let sender = RequestLimiter.Sender(trackable: id, client: client)
-        switch self.requestLimits.received(payload, from: sender, now: moment.now) {
-        case .now: return try self.requested(payload: payload, on: id, by: client, at: moment)
-        case .later: return []
-        case .refused:
-            throw TrackingError(.overloaded, "too many clients have sent resolution requests within a second")
-        }
+        guard self.requestLimits.received(payload, from: sender, now: moment.now) else { return [] }
+        return try self.requested(payload: payload, on: id, by: client, at: moment)
     }
 
     /// Puts waiting requests into effect.

@@ -17,16 +17,6 @@ public struct RequestLimiter: Sendable {
         }
     }
 
-    /// The limiter's decision about a request.
-    public enum Verdict: Hashable, Sendable {
-        /// The request takes effect now.
-        case now
-        /// The request waits; ``RequestLimiter/takeDue(now:)`` returns it unless a later one replaces it.
-        case later
-        /// The request is dropped: too many clients have sent requests within the last second.
-        case refused
-    }
-
     /// A waiting request.
     public struct Waiting: Hashable, Sendable {
         /// The sender.
@@ -55,7 +45,8 @@ public struct RequestLimiter: Sendable {
     /// The senders without a waiting request, with the time from which they need not be remembered.
     private var resting = DeadlineQueue<Sender>()
 
-    /// Makes a limiter that remembers at most `capacity` senders, > 0, each for about a second after its last request.
+    /// Makes a limiter that remembers at most `capacity` senders, > 0, each for about a second after its last request. The requests
+    /// of further senders meanwhile have no limit.
     public init(capacity: Int = 20_000) {
         self.capacity = capacity
     }
@@ -69,12 +60,14 @@ public struct RequestLimiter: Sendable {
     /// Decides about a request.
     ///
     /// - Parameter payload: The payload of the message, at most ``maximumBytes``; empty where the request is dropped.
+    /// - Returns: `true` where the request takes effect now; `false` where it waits, and ``takeDue(now:)`` returns it unless a
+    ///   later one replaces it.
     public mutating func received(
         _ payload: some Collection<UInt8>, from sender: Sender, now: MonotonicTime
-    ) -> Verdict {
+    ) -> Bool {
         if self.entries[sender]?.held != nil {
             self.entries[sender]?.held = Array(payload)
-            return .later
+            return false
         }
         for rested in self.resting.popExpired(now: now) { self.entries[rested] = nil }
         let restored = max(self.entries[sender]?.restored ?? now, now)
@@ -83,11 +76,10 @@ public struct RequestLimiter: Sendable {
             self.entries[sender]?.held = Array(payload)
             self.resting.remove(sender)
             self.waiting.set(sender, deadline: available)
-            return .later
+            return false
         }
-        guard self.entries[sender] != nil || self.entries.count < self.capacity else { return .refused }
-        self.spend(sender, from: restored)
-        return .now
+        if self.entries[sender] != nil || self.entries.count < self.capacity { self.spend(sender, from: restored) }
+        return true
     }
 
     /// Takes out the waiting requests that take effect now.

@@ -20,20 +20,20 @@ import Testing
     @Test func aBurstTakesEffectAtOnceAndTheLatestOfTheRestWaits() {
         var limiter = RequestLimiter()
         for number in UInt8(1)...5 {
-            #expect(limiter.received([number], from: self.sender, now: self.at(10000)) == .now)
+            #expect(limiter.received([number], from: self.sender, now: self.at(10000)) == true)
         }
         for number in UInt8(6)...200 {
-            #expect(limiter.received([number], from: self.sender, now: self.at(10000)) == .later)
+            #expect(limiter.received([number], from: self.sender, now: self.at(10000)) == false)
         }
         #expect(limiter.nextDeadline == self.at(10_200))
         #expect(limiter.takeDue(now: self.at(10100)).isEmpty)
         #expect(limiter.takeDue(now: self.at(10200)).map(\.payload) == [[200]])
         #expect(limiter.nextDeadline == nil)
         // One more is available each 200 ms, and the whole burst after a second.
-        #expect(limiter.received([7], from: self.sender, now: self.at(10300)) == .later)
+        #expect(limiter.received([7], from: self.sender, now: self.at(10300)) == false)
         #expect(limiter.takeDue(now: self.at(10400)).map(\.payload) == [[7]])
-        for _ in 0..<5 { #expect(limiter.received([8], from: self.sender, now: self.at(12000)) == .now) }
-        #expect(limiter.received([8], from: self.sender, now: self.at(12000)) == .later)
+        for _ in 0..<5 { #expect(limiter.received([8], from: self.sender, now: self.at(12000)) == true) }
+        #expect(limiter.received([8], from: self.sender, now: self.at(12000)) == false)
     }
 
     @Test func anEmptyPayloadWaitsInItsPlaceToo() {
@@ -47,22 +47,23 @@ import Testing
     @Test func eachClientHasALimitOfItsOwn() throws {
         var limiter = RequestLimiter()
         for _ in 0..<10 { _ = limiter.received([1], from: self.sender, now: self.at(1000)) }
-        #expect(limiter.received([1], from: try self.sender(2), now: self.at(1000)) == .now)
+        #expect(limiter.received([1], from: try self.sender(2), now: self.at(1000)) == true)
         let bike = RequestLimiter.Sender(trackable: try TrackableID("bike"), client: self.sender.client)
-        #expect(limiter.received([1], from: bike, now: self.at(1000)) == .now)
+        #expect(limiter.received([1], from: bike, now: self.at(1000)) == true)
     }
 
     @Test func memoryIsBoundedAndSendersAreForgotten() throws {
         var limiter = RequestLimiter(capacity: 100)
         for number in 0..<100 {
-            #expect(limiter.received([1], from: try self.sender(number), now: self.at(1000)) == .now)
+            #expect(limiter.received([1], from: try self.sender(number), now: self.at(1000)) == true)
         }
-        #expect(limiter.received([1], from: try self.sender(100), now: self.at(1000)) == .refused)
-        #expect(
-            limiter.received([1], from: try self.sender(5), now: self.at(1000)) == .now,
-            "known senders have their limit")
+        // Further senders have no limit: none of them is kept from its first request.
+        for _ in 0..<10 { #expect(limiter.received([1], from: try self.sender(100), now: self.at(1000)) == true) }
+        let known = try (0..<5).map { _ in limiter.received([1], from: try self.sender(5), now: self.at(1000)) }
+        #expect(known == [true, true, true, true, false])
         #expect(limiter.count == 100)
-        #expect(limiter.received([1], from: try self.sender(101), now: self.at(3000)) == .now)
+        _ = limiter.takeDue(now: self.at(1500))
+        #expect(limiter.received([1], from: try self.sender(101), now: self.at(3000)) == true)
         #expect(limiter.count == 1)
         for _ in 0..<9 { _ = limiter.received([1], from: try self.sender(101), now: self.at(3000)) }
         limiter.forget(self.van)
@@ -74,7 +75,7 @@ import Testing
         var (applied, now) = (0, MonotonicTime(.zero))
         for _ in 0..<20_000 {
             now = now.advanced(by: .microseconds(500))
-            if limiter.received([1], from: self.sender, now: now) == .now { applied += 1 }
+            if limiter.received([1], from: self.sender, now: now) { applied += 1 }
             applied += limiter.takeDue(now: now).count
         }
         #expect((50...55).contains(applied), "10 s")
