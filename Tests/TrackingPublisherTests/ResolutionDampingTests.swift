@@ -89,7 +89,7 @@ import TrackingCore
         #expect(self.resolutions(talk.subscriber("w1")).count == 1)
         var said = (2...20).flatMap { talk.subscriber("w\($0)") }
         let constraints = try ResolutionConstraints(
-            resolutions: ResolutionSet(all: .standard), proximityThreshold: ProximityThreshold(spatial: 100))
+            resolutions: ResolutionSet(all: .standard), proximityThreshold: ProximityThreshold(spatial: 200_000))
         said += talk.happened(
             .change(
                 try PublisherConversation.van {
