@@ -47,11 +47,7 @@ struct Record: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The key of --intake-cert, PEM.", valueName: "path"))
     var intakeKey: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Share the work with the recorders of this group, which store into one PostgreSQL and acknowledge under the group's name.",
-            valueName: "group"))
-    var share: String?
+    @OptionGroup var sharing: ShareOptions
 
     @Option(
         help: ArgumentHelp(
@@ -85,7 +81,7 @@ struct Record: AsyncParsableCommand {
             throw ValidationError("--keep is given once for each trackable, and once for all others")
         }
         do throws(TrackingError) {
-            for name in [self.name, self.share, self.intakeUser] { if let name { _ = try ClientID(name) } }
+            for name in [self.name, self.intakeUser] { if let name { _ = try ClientID(name) } }
         } catch {
             throw ValidationError(error.message)
         }
@@ -98,7 +94,8 @@ struct Record: AsyncParsableCommand {
             throw TrackingError(.invalidConfiguration, "--intake-cert and --intake-key are given together")
         }
         let names = try self.names()
-        if self.share != nil, case .sqlite = try self.store.location() {
+        let group = try self.sharing.group()
+        if group != nil, case .sqlite = try self.store.location() {
             throw TrackingError(
                 .invalidConfiguration, "--share takes a history that recorders share: --store postgres://…")
         }
@@ -108,19 +105,20 @@ struct Record: AsyncParsableCommand {
         let store = try await self.openStore(notifier)
         var configuration = RecorderConfiguration(client: names.voice, session: try self.broker.identity().session)
         configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
-        if let share = self.share { configuration.group = try ClientID(share) }
+        configuration.group = group
         configuration.window = self.receiveMaximum
         if self.housekeeper { configuration.clearsAfter = RecorderConfiguration.housekeeping }
         for rule in self.keep {
             if let id = rule.trackable { configuration.keepOf[id] = rule.time } else { configuration.keep = rule.time }
         }
         configuration.isFirstRun = try await store.trackables(after: nil, limit: 1).isEmpty
+        let remedy = self.sharedUserRemedy(names.intake)
         let recorder = Recorder(
             configuration: configuration, store: store,
             intake: try self.broker.intake(
                 names.intake, receiveMaximum: self.receiveMaximum, user: self.intakeUser, certificate: self.intakeCert,
-                key: self.intakeKey),
-            voice: try self.broker.transport(for: configuration))
+                key: self.intakeKey, remedy: remedy),
+            voice: try self.broker.transport(for: configuration, remedy: remedy))
         let ending = Ending()
         let events = recorder.events
         let failsFast = self.broker.failFast
@@ -165,6 +163,15 @@ struct Record: AsyncParsableCommand {
         case .sqlite: error.code == .storeBusy
         case .postgres: error.code == .storeFailed
         }
+    }
+
+    /// The remedy where both connections have the same user; `nil` where each has its own.
+    private func sharedUserRemedy(_ intake: ClientID) -> String? {
+        guard self.intakeUser == nil, self.intakeCert == nil else { return nil }
+        let option =
+            self.broker.certificate == nil
+            ? "--intake-user \(intake)" : "--intake-cert and --intake-key of the user \(intake)"
+        return self.broker.sharedUserRemedy("\(option) (broker/add-recorder makes that user)")
     }
 
     /// The names of the two connections: the recorder's, and that of the user or the certificate that takes in, or else the

@@ -145,7 +145,8 @@ struct Serve: AsyncParsableCommand {
         configuration.maximumBodyBytes = self.maxBody
         (configuration.webhooks, configuration.webhookKinds) = (try self.webhooks.webhooks(), self.webhooks.kinds)
         configuration.phones = try self.phones.configuration()
-        configuration.intake = try self.intake.intake(self.broker, self.state, name: "gateway")
+        configuration.intake = try self.intake.intake(
+            self.broker, self.state, name: "gateway", remedy: try self.remedy())
         configuration.leaflet = self.leaflet
         guard self.tiles == nil || self.mbtiles == nil else {
             throw TrackingError(.invalidConfiguration, "give --tiles or --mbtiles, not both")
@@ -153,6 +154,17 @@ struct Serve: AsyncParsableCommand {
         if let tiles = self.tiles { configuration.tiles = .server(try TileURL(tiles)) }
         if let path = self.mbtiles { configuration.tiles = .file(path: path) }
         return configuration
+    }
+
+    /// The remedy where both connections have the same user; `nil` where each has its own.
+    private func remedy() throws(TrackingError) -> String? {
+        guard self.liveUser == nil else { return nil }
+        let identity = try self.broker.identity()
+        let live = identity.isRandom ? "USER" : "\(identity.client)-live"
+        let user = try self.broker.user
+        let isCertified = self.broker.certificate != nil && user == nil
+        let option = isCertified ? "a user and a password in place of --cert, and --live-user" : "--live-user"
+        return self.broker.sharedUserRemedy("\(option) \(live) (broker/add-gateway makes that user)")
     }
 
     /// One connection that hears everything, for however many look: its name is the gateway's with `-live` behind it.
@@ -167,7 +179,7 @@ struct Serve: AsyncParsableCommand {
         configuration.wantsRecorded = true
         return AssetSubscriber(
             configuration: configuration,
-            transport: try self.broker.transport(for: configuration, user: self.liveUser))
+            transport: try self.broker.transport(for: configuration, user: self.liveUser, remedy: try self.remedy()))
     }
 }
 

@@ -54,7 +54,12 @@ extension ConnectionStateMachine {
         let wait = self.nextWait(after: reason)
         self.state = .waiting(until: now.advanced(by: wait))
         let told = self.shortLives >= self.configuration.suspiciousCloses ? self.suspicion(of: reason) : reason
-        return [.tell(.disconnected(Disconnection(reason: told, retry: wait, lasted: lasted)))]
+        return [.tell(.disconnected(Disconnection(reason: self.withRemedy(told), retry: wait, lasted: lasted)))]
+    }
+
+    private func withRemedy(_ reason: TrackingError) -> TrackingError {
+        guard reason.code == .takenOver, let remedy = self.configuration.takeoverRemedy else { return reason }
+        return TrackingError(.takenOver, "\(reason.message). \(remedy)", reasonCode: reason.reasonCode)
     }
 
     private func suspicion(of reason: TrackingError) -> TrackingError {

@@ -19,15 +19,19 @@ struct IntakeOptions: ParsableArguments {
 
     /// What publishes, on a connection of its own.
     ///
-    /// - Parameter name: The connection's name where the broker options give it none; that of the log in any case.
-    func intake(_ broker: BrokerOptions, _ state: StateOptions, name: String) throws -> Intake {
+    /// - Parameters:
+    ///   - name: The connection's name where the broker options give it none; that of the log in any case.
+    ///   - remedy: A sentence for the error when another connection has the client id.
+    func intake(
+        _ broker: BrokerOptions, _ state: StateOptions, name: String, remedy: String? = nil
+    ) throws -> Intake {
         let identity = try broker.identity()
         var configuration = PublisherConfiguration(
             client: identity.isRandom ? try ClientID(name) : identity.client, session: identity.session)
         configuration.topicRoot = try TopicRoot(broker.topicRoot)
         configuration.recording.recorders = try self.recorders()
         return Intake(
-            configuration: configuration, transport: try broker.transport(for: configuration),
+            configuration: configuration, transport: try broker.transport(for: configuration, remedy: remedy),
             spool: SQLiteSpool(path: try state.path(for: "\(name)-spool.sqlite")))
     }
 }
