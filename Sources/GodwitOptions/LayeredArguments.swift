@@ -12,6 +12,8 @@ public enum LayeredArguments {
         var name: String
         var isFlag: Bool
         var isRepeating: Bool
+        /// `true` for an option that is also accepted without a value (`defaultAsFlag`).
+        var isValueOptional = false
     }
 
     /// The arguments of the command line with those of the environment and the file put in.
@@ -115,6 +117,7 @@ public enum LayeredArguments {
             }
             var kind: String
             var isRepeating: Bool
+            var parsingStrategy: String
             var names: [Name]?
         }
         var command: Command
@@ -128,7 +131,10 @@ public enum LayeredArguments {
                 let name = argument.names?.first(where: { $0.kind == "long" })?.name,
                 !["help", "version"].contains(name)
             else { return nil }
-            return Option(name: name, isFlag: argument.kind == "flag", isRepeating: argument.isRepeating)
+            // The parser scans for a value only where the value may be missing; no other option here uses that strategy.
+            return Option(
+                name: name, isFlag: argument.kind == "flag", isRepeating: argument.isRepeating,
+                isValueOptional: argument.parsingStrategy == "scanningForValue")
         }
     }
 

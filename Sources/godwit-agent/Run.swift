@@ -102,7 +102,7 @@ struct Run: AsyncParsableCommand {
         configuration.lowBattery = try self.capture.lowBatteryDetector
         configuration.sensorResolution = self.sensorResolution
         configuration.sendsRawLocations = self.raw
-        configuration.takesCommands = self.controls.allowCommands
+        configuration.takesCommands = self.controls.allowCommands.map { $0 != .off } ?? false
         configuration.isClientRandom = identity.isRandom
         try self.recording.apply(to: &configuration)
         return configuration

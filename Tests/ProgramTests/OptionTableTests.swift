@@ -39,6 +39,7 @@ import Testing
             ("low-battery", "15"), ("automatic-trips", "car"), ("tracking-stats", nil), ("wifi", nil),
             ("defer", "500"), ("live", "off"), ("notify", "/usr/local/bin/tell --by mail"),
             ("socket", "/run/me.sock"), ("metrics-file", "/var/lib/godwit.prom"), ("allow-commands", nil),
+            ("allow-commands", "unrestricted"),
         ])
 
     static let watch = Self.rows(
@@ -85,6 +86,7 @@ import Testing
         Self.broker + [
             ("store", "postgres://me@db.example.org/tracks"), ("name", "keeper"), ("intake-user", "keeper-in"),
             ("intake-cert", "/etc/in.crt"), ("intake-key", "/etc/in.key"), ("share", "team"), ("keep", "van-7=30d"),
+            ("share-secret-file", "/etc/godwit/share"), ("share-secret", "0123456789abcdef"),
             ("receive-maximum", "100"), ("listen", "127.0.0.1:0"), ("housekeeper", nil),
         ])
 
