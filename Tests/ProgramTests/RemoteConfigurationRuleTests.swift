@@ -90,10 +90,12 @@ import TrackingPublisher
     }
 
     /// A coarser ceiling would let a request hide the trackable from everyone.
-    @Test(arguments: [
-        ("LOW/60000/100", true), ("HIGH/1000/1", true), ("MINIMUM/60000/100", false), ("LOW/60001/100", false),
-        ("HIGH/1000/101", false), (nil, false),
-    ] as [(String?, Bool)]) func aCeilingBecomesOnlyFiner(next: String?, isAccepted: Bool) throws {
+    @Test(
+        arguments: [
+            ("LOW/60000/100", true), ("HIGH/1000/1", true), ("MINIMUM/60000/100", false), ("LOW/60001/100", false),
+            ("HIGH/1000/101", false), (nil, false),
+        ] as [(String?, Bool)]) func aCeilingBecomesOnlyFiner(next: String?, isAccepted: Bool) throws
+    {
         let id = try TrackableID("van")
         let old = OwnerProtection(ceilings: [id: try #require(Resolution(argument: "LOW/60000/100"))])
         var new = old
