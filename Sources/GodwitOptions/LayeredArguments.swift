@@ -117,11 +117,13 @@ public enum LayeredArguments {
             }
             var kind: String
             var isRepeating: Bool
-            var parsingStrategy: String
             var names: [Name]?
         }
         var command: Command
     }
+
+    /// The options whose value may be missing (`defaultAsFlag`): the parser lists them as any other option.
+    private static let optionalValues: Set<String> = ["allow-commands"]
 
     /// The long options of a command, as the parser itself lists them.
     static func options(of command: any ParsableCommand.Type) throws -> [Option] {
@@ -131,10 +133,9 @@ public enum LayeredArguments {
                 let name = argument.names?.first(where: { $0.kind == "long" })?.name,
                 !["help", "version"].contains(name)
             else { return nil }
-            // The parser scans for a value only where the value may be missing; no other option here uses that strategy.
             return Option(
                 name: name, isFlag: argument.kind == "flag", isRepeating: argument.isRepeating,
-                isValueOptional: argument.parsingStrategy == "scanningForValue")
+                isValueOptional: argument.kind == "option" && self.optionalValues.contains(name))
         }
     }
 

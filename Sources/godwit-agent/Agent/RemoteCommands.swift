@@ -15,6 +15,8 @@ struct RemoteCommands: Sendable {
         case restricted
         /// Every command of the protocol.
         case unrestricted
+        /// A value that is none of these. The parser would take it for a missing value; ``ControlOptions`` refuses it.
+        case unknown
     }
 
     /// How many are carried out at a time; the next is told that it is one too many.
@@ -63,12 +65,12 @@ struct RemoteCommands: Sendable {
 
 extension RemoteCommands.Acceptance: ExpressibleByArgument {
     /// Reads the value of `--allow-commands`: `restricted`, `unrestricted`, or true or false as for a flag.
-    init?(argument: String) {
+    init(argument: String) {
         switch argument.lowercased() {
         case "restricted", "true", "yes", "on", "1": self = .restricted
         case "unrestricted": self = .unrestricted
         case "false", "no", "off", "0": self = .off
-        default: return nil
+        default: self = .unknown
         }
     }
 }
