@@ -25,6 +25,7 @@ let httpParts = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
+let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
@@ -148,9 +149,9 @@ let package = Package(
             name: "TrackingGatewayTests",
             dependencies: [
                 "TestSupport", "TrackingCore", "TrackingGateway", "TrackingHistory", "TrackingMetrics",
-                "TrackingPublisher", "TrackingStore", "TrackingSubscriber", "TrackingTesting", crypto, grdb, httpClient,
-                httpTypes,
-                hummingbird, hummingbirdTesting, lifecycle, nioCore,
+                "TrackingPublisher", "TrackingRuntime", "TrackingStore", "TrackingSubscriber", "TrackingTesting",
+                crypto, grdb, httpClient, httpTypes,
+                hummingbird, hummingbirdTesting, lifecycle, logging, nioCore, nioEmbedded,
             ],
             swiftSettings: settings),
         .testTarget(

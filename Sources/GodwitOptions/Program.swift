@@ -4,6 +4,7 @@ private import Glibc
 public import Logging
 public import ServiceLifecycle
 import TrackingCore
+import TrackingRuntime
 import UnixSignals
 
 /// How both programs start and end.
@@ -11,6 +12,8 @@ public enum Program {
     /// Reads the layered arguments, runs the command they name, and exits with the code that tells what came of it.
     public static func run(_ root: any ParsableCommand.Type) async {
         self.openStandardDescriptors()
+        // Before anything asks how many there may be.
+        DescriptorLimit.raise()
         let environment = ProcessInfo.processInfo.environment
         defer { self.finishErrors() }
         do {

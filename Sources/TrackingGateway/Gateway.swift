@@ -122,14 +122,16 @@ public struct Gateway: Service {
     package func application() -> some ApplicationProtocol {
         let router = self.router()
         OtherMethods.add(to: router)
+        let limits = self.configuration.connectionLimits
         return Application(
             router: router,
-            server: ConnectionLimits(patience: self.configuration.patience).server,
+            server: limits.server,
             configuration: ApplicationConfiguration(
                 address: .hostname(self.configuration.host, port: self.configuration.port), serverName: nil,
-                availableConnectionsDelegate: MaximumAvailableConnections(self.configuration.maximumConnections)),
+                availableConnectionsDelegate: MaximumAvailableConnections(limits.maximum)),
             services: self.services,
             onServerRunning: { channel in
+                await limits.guarding(channel, logger: self.logger)
                 guard let port = channel.localAddress?.port else { return }
                 await self.configuration.listening(port)
             },

@@ -25,7 +25,8 @@ public struct GatewayConfiguration: Sendable {
     /// How long a peer may take: to send a header, to send a request (with a second more for each KB, up to ten times as long),
     /// to take some of an answer.
     package var patience = Duration.seconds(30)
-    /// The most connections at once; those that are more wait to be accepted.
+    /// The most connections at once; those that are more wait to be accepted. The system's limit of descriptors less 200 is the
+    /// most all the same.
     public var maximumConnections = 20_000
     /// Who is told by HTTP of what happens.
     package var webhooks: [Webhook] = []
@@ -55,6 +56,16 @@ public struct GatewayConfiguration: Sendable {
         self.port = port
         self.database = database
         self.listening = listening
+    }
+
+    /// `true` where a proxy that speaks TLS brings all requests, and says whose each is.
+    var isBehindProxy: Bool { self.url?.hasPrefix("https:") == true }
+
+    /// The limits of the connections.
+    var connectionLimits: ConnectionLimits {
+        ConnectionLimits(
+            patience: self.patience, maximum: ConnectionLimits.maximum(atMost: self.maximumConnections),
+            isBehindProxy: self.isBehindProxy)
     }
 
     /// How many requests a second one token may make in the long run, > 0; ten seconds' worth of them may come at once.

@@ -1,7 +1,6 @@
 import ArgumentParser
 import enum CoreMetrics.MetricsSystem
 import FoundationEssentials
-import Glibc
 import GodwitOptions
 import Logging
 import TrackingCore
@@ -91,7 +90,6 @@ struct Serve: AsyncParsableCommand {
 
     func run() async throws {
         Program.startLogging(Logger.Level(rawValue: self.broker.logLevel) ?? .warning)
-        Self.allowConnections()
         let lock = try self.state.lock("gateway", for: "godwit serve")
         defer { withExtendedLifetime(lock) {} }
         let metrics = PrometheusRegistry(helps: GatewayMetrics.helps)
@@ -106,14 +104,6 @@ struct Serve: AsyncParsableCommand {
         do { try await Program.run(try gateway.get()) } catch { ending.note(error) }
         do { try await history?.close() } catch { ending.note(error) }
         if let error = ending.error { throw error }
-    }
-
-    /// A connection is a descriptor: as many as the system lets this program have.
-    private static func allowConnections() {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-        limit.rlim_cur = limit.rlim_max
-        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 
     /// The history; without `--store`, the one that is there, if there is one.

@@ -1,4 +1,5 @@
 import Hummingbird
+import HummingbirdCore
 public import Logging
 public import ServiceLifecycle
 public import TrackingMetrics
@@ -34,10 +35,16 @@ public struct HealthServer: Service {
     public func run() async throws {
         let router = Router()
         self.routes.add(to: router)
+        let limits = ConnectionLimits()
         let application = Application(
-            router: router, server: ConnectionLimits().server,
-            configuration: ApplicationConfiguration(address: .hostname(self.host, port: self.port), serverName: nil),
-            onServerRunning: { channel in if let port = channel.localAddress?.port { await self.listening(port) } },
+            router: router, server: limits.server,
+            configuration: ApplicationConfiguration(
+                address: .hostname(self.host, port: self.port), serverName: nil,
+                availableConnectionsDelegate: MaximumAvailableConnections(limits.maximum)),
+            onServerRunning: { channel in
+                await limits.guarding(channel, logger: self.logger)
+                if let port = channel.localAddress?.port { await self.listening(port) }
+            },
             logger: self.logger)
         try await ListenFailure.named(host: self.host, port: self.port) { try await application.run() }
     }
