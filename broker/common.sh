@@ -1,4 +1,4 @@
-# What add-device, add-watcher, add-recorder, add-gateway, add-bridge and add-operator share; read by them, not run. POSIX sh.
+# What add-device, add-watcher, add-recorder, add-gateway, add-bridge, add-operator and add-eraser share; read by them, not run. POSIX sh.
 
 set -eu
 umask 077

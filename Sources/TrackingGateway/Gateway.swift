@@ -70,15 +70,22 @@ public struct Gateway: Service {
         logger: Logger = Logger(label: "godwit.gateway")
     ) throws(TrackingError) {
         let figures = GatewayFigures(metrics)
+        let (cleared, erasing) = AsyncStream.makeStream(of: TrackableID.self, bufferingPolicy: .bufferingNewest(10_000))
         let hub = LiveHub(
             subscriber, history: history, overfull: { figures.leftTrackablesAlone() },
-            cleared: { configuration.intake?.forgetPosition(of: $0, through: $1) })
+            cleared: { id, last in
+                configuration.intake?.forgetPosition(of: id, through: last)
+                erasing.yield(id)
+            })
         try self.init(
             configuration: configuration, history: history, live: hub.liveState, metrics: metrics, logger: logger)
         self.hub = hub
         let gate = OutboxGate()
         self.services += [
             subscriber, hub, self.rules(of: subscriber, gate), RevocationWatch(hub: hub, access: self.access),
+            Eraser(
+                database: self.database, history: history, intake: configuration.intake, cleared: cleared,
+                logger: logger),
         ]
         if !configuration.webhooks.isEmpty {
             self.services.append(

@@ -47,6 +47,16 @@ extension AssetPublisher {
         self.mailbox.post(.forget(id, through: told))
     }
 
+    /// Erases the records of a trackable from the log, those that wait to be sent included: see ``SpoolStorage/erase(_:before:)``.
+    /// Recorders learn that their numbers are gone. The last published position is not affected:
+    /// ``forgetPosition(of:through:)``.
+    ///
+    /// - Parameter time: Only records of an earlier time; `nil` for all.
+    /// - Throws: `spoolFailed`, `spoolDamaged`, `stopped`.
+    public func erase(_ id: TrackableID, before time: UnixTime?) async throws(TrackingError) {
+        try await self.log.inquire { (storage) throws(TrackingError) in try await storage.erase(id, before: time) }
+    }
+
     /// Carries every trackable of which the log holds records, until those are safe: what was left when the program ended
     /// before goes out, though nothing new comes. Called before ``run()``.
     public func drain() { self.mailbox.post(.drain) }

@@ -92,7 +92,7 @@ import TrackingMQTT
                 \(access == .password ? "export GODWIT_PASSWORD=pw" : "")
                 ./add-device \(option) dev van; ./add-device \(option) dev2 car; ./add-watcher \(option) eye van
                 ./add-recorder \(option) rec; ./add-gateway \(option) gate; ./add-operator \(option) boss van
-                ./add-recorder \(option) --housekeeper tidy
+                ./add-recorder \(option) --housekeeper tidy; ./add-eraser \(option) wipe van
                 unset GODWIT_PASSWORD
                 for name in nobody root; do \(plain); done
                 printf 'user root\\ntopic readwrite #\\n' >>acl.conf

@@ -14,6 +14,7 @@ public final class Intake: Service {
     private let running: @Sendable () async throws -> Void
     private let taking: @Sendable ([RecordDraft], TrackableID, Duration) async throws(TrackingError) -> [RecordName]
     private let forgetting: @Sendable (TrackableID, Location?) -> Void
+    private let erasing: @Sendable (TrackableID, UnixTime?) async throws(TrackingError) -> Void
     private let connections: AsyncStream<Disconnection?>
     private let connection = Mutex(false)
     private let logger: Logger
@@ -46,6 +47,7 @@ public final class Intake: Service {
             try await publisher.take(drafts, for: id, within: limit)
         }
         self.forgetting = { publisher.forgetPosition(of: $0, through: $1) }
+        self.erasing = { (id, time) async throws(TrackingError) in try await publisher.erase(id, before: time) }
         self.maximumUnderWay = maximumUnderWay
         self.logger = logger
     }
@@ -87,6 +89,11 @@ public final class Intake: Service {
 
     /// Where a trackable was is not told again: see ``AssetPublisher/forgetPosition(of:through:)``.
     func forgetPosition(of id: TrackableID, through told: Location?) { self.forgetting(id, told) }
+
+    /// Erases the records of a trackable from the log: see ``AssetPublisher/erase(_:before:)``.
+    func erase(_ id: TrackableID, before time: UnixTime?) async throws(TrackingError) {
+        try await self.erasing(id, time)
+    }
 
     private func begin(_ count: Int) throws(TrackingError) {
         let isRoom = self.underWay.withLock { underWay in

@@ -70,6 +70,7 @@ extension MQTTConnection {
         guard let acceptance = self.sink.acceptance, acceptance.code == 0 else { return false }
         guard self.link?.isAccepted == false else { return false }
         self.link?.isAccepted = true
+        self.sink.unheard?.accepted(self.link?.attempt.version)
         self.window = min(self.configuration.sendMaximum, acceptance.broker.receiveMaximum)
         self.perform(self.machine.accepted(sessionPresent: acceptance.isSessionPresent, now: self.now))
         return true

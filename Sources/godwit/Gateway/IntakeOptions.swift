@@ -28,6 +28,6 @@ struct IntakeOptions: ParsableArguments {
         configuration.recording.recorders = try self.recorders()
         return Intake(
             configuration: configuration, transport: try broker.transport(for: configuration),
-            spool: SQLiteSpool(path: try state.path(for: "\(name)-spool.sqlite")))
+            spool: SQLiteSpool(path: try state.path(for: "\(name)-spool.sqlite"), overwritesRemoved: true))
     }
 }
