@@ -24,7 +24,10 @@ extension SpoolFile {
         while self.book.unswept > 0 {
             try self.transaction(isDurable: false) { try self.sweep(atMost: Self.sweptAtOnce, $0) }
         }
-        try self.transaction(isDurable: true) { try self.overwriteFreePages($0) }
+        try self.transaction(isDurable: true) { db in
+            try self.overwriteEmptyTables(db)
+            try self.overwriteFreePages(db)
+        }
         try self.use { db in _ = try db.checkpoint(.truncate) }
     }
 
@@ -45,6 +48,14 @@ extension SpoolFile {
             sql: "DELETE FROM quarantine WHERE trackable = ? AND time < ?",
             arguments: [trackable.rawValue, time?.seconds ?? .infinity])
         self.book.quarantined -= db.changesCount
+    }
+
+    /// Overwrites the first pages of tables without rows, which SQLite does where all of a table is deleted.
+    private func overwriteEmptyTables(_ db: Database) throws {
+        for table in ["record", "quarantine"] {
+            guard try Int.fetchOne(db, sql: "SELECT 1 FROM \(table) NOT INDEXED LIMIT 1") == nil else { continue }
+            try db.execute(sql: "DELETE FROM \(table)")
+        }
     }
 
     /// Overwrites the pages that hold nothing any more, by rows that fill them all and are deleted again: an earlier release left

@@ -24,7 +24,28 @@ import TrackingCore
         }.map(\.lastPathComponent)
     }
 
-    /// Of what waits, of what was sent and not swept yet, of what was set aside, and of what an earlier release had deleted.
+    /// An earlier release left the bytes of deleted rows in the file.
+    @Test func whatWasDeletedBeforeIsOverwritten() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "log").path()
+            let earlier = SQLiteSpool(path: path, sweepPause: .milliseconds(1))
+            _ = try await earlier.open(now: start)
+            try await earlier.append(try Self.entries(1...3000, of: "van", in: "one", text: Self.secret))
+            try await earlier.remove(numbers(1...3000), of: try stream("one"))
+            try await waitUntil { try await earlier.rowsToSweep() == 0 }
+            try await earlier.close()
+            #expect(try !Self.filesHolding(Self.secret, in: folder).isEmpty)
+            let log = SQLiteSpool(path: path, overwritesRemoved: true)
+            _ = try await log.open(now: start)
+            try await log.erase(try TrackableID("van"), before: nil)
+            #expect(try Self.filesHolding(Self.secret, in: folder).isEmpty)
+            try await log.close()
+            #expect(try await log.open(now: start).salvage == nil)
+            try await log.close()
+        }
+    }
+
+    /// Of records that wait, that were sent and not swept yet, and that were set aside.
     @Test(arguments: [true, false]) func noByteOfAnErasedRecordIsLeft(overwritesRemoved: Bool) async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "log").path()
