@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Testing
 import TrackingCore
 
@@ -28,12 +29,16 @@ import TrackingCore
     @Test func whatWasDeletedBeforeIsOverwritten() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "log").path()
-            let earlier = SQLiteSpool(path: path, sweepPause: .milliseconds(1))
+            let earlier = SQLiteSpool(path: path)
             _ = try await earlier.open(now: start)
             try await earlier.append(try Self.entries(1...3000, of: "van", in: "one", text: Self.secret))
-            try await earlier.remove(numbers(1...3000), of: try stream("one"))
-            try await waitUntil { try await earlier.rowsToSweep() == 0 }
             try await earlier.close()
+            let queue = try DatabaseQueue(path: path)
+            try await queue.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA secure_delete = OFF")
+                try db.execute(sql: "DELETE FROM record")
+            }
+            try queue.close()
             #expect(try !Self.filesHolding(Self.secret, in: folder).isEmpty)
             let log = SQLiteSpool(path: path, overwritesRemoved: true)
             _ = try await log.open(now: start)

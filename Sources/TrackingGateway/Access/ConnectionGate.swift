@@ -52,7 +52,7 @@ final class ConnectionGate: ChannelInboundHandler, RemovableChannelHandler {
         // A connection that its peer gave up is nothing to wait for.
         guard reason.errnoCode != ECONNABORTED, !self.isPaused else { return }
         self.isPaused = true
-        self.warn(.descriptors, "No connection can be accepted", ["reason": "\(reason.errnoCode)"])
+        self.warn(.descriptors, "No connection can be accepted", ["reason": "\(SystemError.text(reason.errnoCode))"])
         try? context.channel.syncOptions?.setOption(.autoRead, value: false)
         let bound = NIOLoopBound((self, context.channel), eventLoop: context.eventLoop)
         context.eventLoop.scheduleTask(in: Self.pause) {
