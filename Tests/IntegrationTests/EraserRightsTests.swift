@@ -38,6 +38,8 @@ extension BrokerFilesTests {
             try "time,lat,lon\n2026-05-04T09:00:00Z,52,-8\n".write(toFile: file, atomically: true, encoding: .utf8)
             #expect(
                 try await Programs.run("godwit", ["import", file, "--trackable", "van", "--store", store]).code == 0)
+            let credentials = try self.configuration("wipe", .password, broker, folder).credentials
+            let password = try #require(credentials?.password)
             func erase(as user: String, _ more: [String] = []) async throws -> Programs.Result {
                 try await Programs.run(
                     "godwit",
@@ -46,7 +48,7 @@ extension BrokerFilesTests {
                         "mqtts://\(user)@localhost:\(broker.port)",
                         "--ca", folder.appending(path: "certs/ca.crt").path(), "--state",
                         folder.appending(path: "state").path(),
-                    ] + more, environment: ["GODWIT_PASSWORD": "pw"])
+                    ] + more, environment: ["GODWIT_PASSWORD": password])
             }
             let root = try MQTTClient(configuration: self.configuration("root", .password, broker, folder))
             try await self.with(root) {
