@@ -20,7 +20,7 @@ extension AssetPublisher {
     ///   - drafts: At most ``maximumDrafts``.
     ///   - limit: How long they may take to be safe.
     /// - Returns: Their names, in their order; two that are the same have the same.
-    /// - Throws: `payloadTooLarge`: too many. `spoolFailed`, `spoolDamaged`: not recorded. After `limit` what is waited for:
+    /// - Throws: `payloadTooLarge`: too many, or the detail of an event has more than ``WireLimits/maximumDetailBytes``. `spoolFailed`, `spoolDamaged`: not recorded. After `limit` what is waited for:
     ///   `brokerUnreachable`, `notAcknowledged`, or why the broker refuses; they are recorded then, and tried on. `stopped`.
     public func take(
         _ drafts: [RecordDraft], for id: TrackableID, within limit: Duration
@@ -29,6 +29,7 @@ extension AssetPublisher {
             throw TrackingError(
                 .payloadTooLarge, "\(drafts.count) records are too many; at most \(Self.maximumDrafts) go together")
         }
+        for case .event(let event) in drafts.lazy.map(\.content) { try event.checkDetail() }
         guard !drafts.isEmpty else { return [] }
         let deadline = self.clock.moment.now.advanced(by: limit)
         let answer = await self.request { .take(drafts, of: id, by: deadline, request: $0) }

@@ -181,7 +181,7 @@ extension PublisherStateMachine {
             let message = OutgoingMessage(topic: topic, payload: bytes, isRetained: false, properties: properties)
             actions.append(.send([.publish(message, self.token(.other))]))
         }
-        return actions + self.tellAnswer(answer.members, of: command.trackable, at: moment)
+        return actions + self.tellAnswer(answer.eventDetail, of: command.trackable, at: moment)
     }
 
     private mutating func tellAnswer(_ detail: [String: JSONValue], of id: TrackableID, at moment: Moment) -> [Action] {

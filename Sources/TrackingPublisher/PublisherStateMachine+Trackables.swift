@@ -107,14 +107,15 @@ extension PublisherStateMachine {
             return [.fixRefused(error)]
         }
         self.ages.moved(fix, wall: device.wall)
-        let (told, refusal) = Self.withoutBadExtra(fix)
-        let raw = WireLimits.allows(raw.time) ? Self.withoutBadExtra(raw).fix : nil
+        let (told, refusal) = Self.withoutRefusedMembers(fix)
+        let raw = WireLimits.allows(raw.time) ? Self.withoutRefusedMembers(raw).fix : nil
         return (refusal.map { [.extraLeftOut($0)] } ?? []) + self.captured(told, raw: raw, at: moment)
     }
 
-    /// An `extra` that readers do not take would keep the position, and every one that it rides along with, off the live lane.
-    private static func withoutBadExtra(_ fix: Location) -> (fix: Location, refusal: TrackingError?) {
-        guard fix.extra != nil else { return (fix, nil) }
+    /// Removes an `extra` and an id of a trip that readers refuse: they would keep the position, and every update that it is a
+    /// skipped point of, off the live lane.
+    private static func withoutRefusedMembers(_ fix: Location) -> (fix: Location, refusal: TrackingError?) {
+        guard fix.extra != nil || fix.tripID != nil else { return (fix, nil) }
         var fix = fix
         // It is given a number anew.
         fix.seq = nil
@@ -123,6 +124,7 @@ extension PublisherStateMachine {
             return (fix, nil)
         } catch {
             fix.extra = nil
+            if fix.tripID?.isTripID == false { fix.tripID = nil }
             return (fix, error)
         }
     }

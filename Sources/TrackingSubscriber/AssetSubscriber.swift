@@ -61,9 +61,10 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     /// Tells everyone of something that happened to a trackable, where the broker's rules let this user; returns when the broker
     /// has taken it. It may have come twice when it is tried again after a lost connection.
     ///
-    /// - Throws: `connectionLost` when there is no connection, or it is lost meanwhile, and before ``run()``; `notAuthorized`,
+    /// - Throws: `payloadTooLarge` for a detail of more than ``WireLimits/maximumDetailBytes``; `connectionLost` when there is no connection, or it is lost meanwhile, and before ``run()``; `notAuthorized`,
     ///   `stopped`, also when the wait is cancelled: it goes out all the same.
     public func publish(_ event: TrackingEvent, of id: TrackableID) async throws(TrackingError) {
+        try event.checkDetail()
         let (answers, answer) = AsyncStream.makeStream(of: TrackingError?.self)
         let request = try self.shared.withLock { (shared) throws(TrackingError) in
             guard shared.hasBegun else { throw TrackingError(.connectionLost, "the subscriber does not run yet") }

@@ -101,6 +101,11 @@ package struct PointDraft {
         }
         guard let time = self.time else { throw BadPoint("it has no time that can be read") }
         guard time.seconds.magnitude <= 1e11 else { throw BadPoint("its time is out of range") }
+        guard self.rest.tripID?.isTripID ?? true else {
+            throw BadPoint(
+                "the id of its trip has more than \(WireLimits.maximumTripIDBytes) bytes, a control character or one that turns the direction of text"
+            )
+        }
         var location = self.rest
         location.coordinate = coordinate
         location.time = time
