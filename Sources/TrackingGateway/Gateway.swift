@@ -72,6 +72,7 @@ public struct Gateway: Service {
         let figures = GatewayFigures(metrics)
         let hub = LiveHub(
             subscriber, history: history, overfull: { figures.leftTrackablesAlone() },
+            dropped: { figures.droppedLive($0) },
             cleared: { configuration.intake?.forgetPosition(of: $0, through: $1) })
         try self.init(
             configuration: configuration, history: history, live: hub.liveState, metrics: metrics, logger: logger)
@@ -101,7 +102,7 @@ public struct Gateway: Service {
                 try await subscriber.publish(event, of: id)
                 figures.toldRuleEvent()
             },
-            logger: self.logger)
+            dropped: { figures.droppedForWebhooks($0) }, logger: self.logger)
     }
 
     /// Serves until a graceful shutdown or cancellation.

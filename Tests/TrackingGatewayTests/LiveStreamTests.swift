@@ -74,6 +74,31 @@ import TrackingSubscriber
         try await history.close()
     }
 
+    @Test func whatACutOffStreamLosesIsCounted() async throws {
+        let (events, heard) = AsyncStream.makeStream(of: SubscriberEvent.self)
+        let dropped = Mutex(0)
+        let hub = LiveHub(events: events, dropped: { count in dropped.withLock { $0 += count } }) { _, _ in }
+        let stream = try #require(
+            hub.open(LiveSelection(.everything, reads: .all), for: self.caller, after: nil) {})
+        let van = try TrackableID("van")
+        let detail = ["text": JSONValue.text(String(repeating: "x", count: 120_000))]
+        for seq in 1...UInt64(300) {
+            heard.yield(
+                .event(
+                    van,
+                    TrackingEvent(
+                        id: "e", stream: try #require(StreamID("one")), seq: seq, time: UnixTime(5),
+                        kind: .lowBattery, detail: detail)))
+        }
+        heard.finish()
+        await hub.run()
+        #expect((250...280).contains(dropped.withLock { $0 }), "what waited when it was 32 MB")
+        guard case .ended(.tooSlow) = await stream.next() else {
+            Issue.record("the stream goes on")
+            return
+        }
+    }
+
     @Test func whoDoesNotTakeTheEndIsCutOff() async throws {
         let hub = try await self.hub(positions: 1)
         let cuts = Mutex(0)

@@ -90,14 +90,26 @@ struct GapReader {
         guard page.next == nil else { return frame }
         self.unread = self.unread?.dropFirst()
         guard self.left >= 0 else { return frame }
-        let events = try await history.events(of: id, during: self.times, after: nil, limit: self.left + 1)
-        self.left -= events.count
-        for event in events where self.selection.wants(event) {
-            let payload = MessageCodec.encode(event)
-            frame.writeImmutableBuffer(LiveFrame.event(.event, of: id, payload, extra: LiveFrame.late, as: nil))
+        var last: TrackingEvent?
+        while self.left >= 0 {
+            let limit = min(Self.eventPage, self.left + 1)
+            let events = try await history.events(of: id, during: self.times, after: last, limit: limit)
+            self.left -= events.count
+            for event in events where self.selection.wants(event) {
+                let payload = MessageCodec.encode(event)
+                frame.writeImmutableBuffer(LiveFrame.event(.event, of: id, payload, extra: LiveFrame.late, as: nil))
+            }
+            if frame.readableBytes > Self.maximumFrameBytes { self.left = -1 }
+            guard events.count == limit else { break }
+            last = events.last
         }
         return frame
     }
+
+    /// The number of events that are read at once.
+    private static let eventPage = 200
+    /// The most bytes of the events of one trackable.
+    private static let maximumFrameBytes = 33_554_432
 
     private func frame(_ points: [Location], of id: TrackableID) -> ByteBuffer {
         var buffer = ByteBuffer()

@@ -31,6 +31,7 @@ package final class LiveHub: Service {
     private let isSettled: @Sendable () -> Bool
     private let overfull: @Sendable () -> Void
     private let cleared: @Sendable (TrackableID, Location?) -> Void
+    private let dropped: @Sendable (Int) -> Void
     private let history: KeptHistory
     private let logger: Logger
     private let clock = DeviceClock()
@@ -42,12 +43,14 @@ package final class LiveHub: Service {
     ///   - history: What was recorded; `nil` for none.
     ///   - isSettled: Whether the subscriber hears everything that happens.
     ///   - overfull: Told when trackables are left alone because too many are watched.
+    ///   - dropped: Receives the number of updates that a stream loses because its reader takes too little.
     ///   - cleared: Told whose position is not to be known any more, and the last one that was heard.
     ///   - request: Has the subscriber ask for a resolution, or for none any more.
     package init(
         events: AsyncStream<SubscriberEvent>, history: (any HistoryStore)? = nil,
         logger: Logger = Logger(label: "godwit.live"),
         isSettled: @escaping @Sendable () -> Bool = { true }, overfull: @escaping @Sendable () -> Void = {},
+        dropped: @escaping @Sendable (Int) -> Void = { _ in },
         cleared: @escaping @Sendable (TrackableID, Location?) -> Void = { _, _ in },
         request: @escaping @Sendable (TrackableID, Resolution?) -> Void
     ) {
@@ -55,6 +58,7 @@ package final class LiveHub: Service {
         self.events = events
         self.isSettled = isSettled
         self.overfull = overfull
+        self.dropped = dropped
         self.cleared = cleared
         self.request = request
         self.history = KeptHistory(history, logger: logger)
@@ -65,11 +69,12 @@ package final class LiveHub: Service {
     package convenience init<Transport: MessageTransport>(
         _ subscriber: AssetSubscriber<Transport>, history: (any HistoryStore)? = nil,
         overfull: @escaping @Sendable () -> Void = {},
+        dropped: @escaping @Sendable (Int) -> Void = { _ in },
         cleared: @escaping @Sendable (TrackableID, Location?) -> Void = { _, _ in }
     ) {
         self.init(
             events: subscriber.everyEvent, history: history, isSettled: { subscriber.isSettled }, overfull: overfull,
-            cleared: cleared
+            dropped: dropped, cleared: cleared
         ) { subscriber.request($1, for: $0) }
     }
 
@@ -232,12 +237,14 @@ package final class LiveHub: Service {
     }
 
     private func tell(_ update: LiveUpdate, to shared: inout Shared) {
+        var lost = 0
         for stream in shared.open.values {
-            for told in shared.state.told(update, to: stream.selection) { stream.tell(told) }
+            for told in shared.state.told(update, to: stream.selection) { lost += stream.tell(told) }
         }
         for stream in shared.named[update.trackable, default: [:]].values where stream.selection.wants(update) {
-            stream.tell(update)
+            lost += stream.tell(update)
         }
+        if lost > 0 { self.dropped(lost) }
     }
 
     /// The broker told what it keeps: a position that neither it nor the history has is as one that was cleared, unless another

@@ -8,6 +8,8 @@ struct GatewayFigures: Sendable {
     private let taken: Counter
     private let refused: Counter
     private let overfull: Counter
+    private let liveDropped: Counter
+    private let webhookDropped: Counter
 
     init(_ metrics: any MetricsFactory) {
         self.metrics = metrics
@@ -15,6 +17,8 @@ struct GatewayFigures: Sendable {
         self.taken = Counter(label: GatewayMetrics.taken, factory: metrics)
         self.refused = Counter(label: GatewayMetrics.refused, factory: metrics)
         self.overfull = Counter(label: GatewayMetrics.overfull, factory: metrics)
+        self.liveDropped = Counter(label: GatewayMetrics.liveDropped, factory: metrics)
+        self.webhookDropped = Counter(label: GatewayMetrics.webhookDropped, factory: metrics)
     }
 
     /// What counts of one webhook; the number tells apart those of one host.
@@ -28,6 +32,12 @@ struct GatewayFigures: Sendable {
 
     /// Trackables were left alone because too many are watched.
     func leftTrackablesAlone() { self.overfull.increment() }
+
+    /// A live stream lost updates: its reader took too little.
+    func droppedLive(_ count: Int) { self.liveDropped.increment(by: count) }
+
+    /// Messages for webhooks were dropped unread.
+    func droppedForWebhooks(_ count: Int) { self.webhookDropped.increment(by: count) }
 
     /// An event of a rule was told on its topic.
     func toldRuleEvent() { self.ruleEvents.increment() }

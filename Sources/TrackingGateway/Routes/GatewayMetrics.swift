@@ -7,6 +7,8 @@ package enum GatewayMetrics {
     static let ruleEvents = "godwit_gateway_rule_events_total"
     static let taken = "godwit_gateway_intake_taken_total"
     static let refused = "godwit_gateway_intake_refused_total"
+    static let liveDropped = "godwit_gateway_live_dropped_total"
+    static let webhookDropped = "godwit_gateway_webhook_dropped_total"
     static let webhookBacklog = "godwit_gateway_webhook_backlog"
     static let webhookFailures = "godwit_gateway_webhook_failures_total"
     static let webhookRefused = "godwit_gateway_webhook_refused_total"
@@ -23,6 +25,9 @@ package enum GatewayMetrics {
         Self.taken: "Records that came by HTTP and are safe.",
         Self.refused: "Records that came by HTTP and were not taken: their sender keeps them.",
         Self.webhookBacklog: "Messages that a webhook was not told yet.",
+        Self.liveDropped: "Updates that live streams lost as they ended because their readers took too little.",
+        Self.webhookDropped:
+            "Messages for webhooks that were dropped unread: too many, too many bytes of them, or too old.",
         Self.webhookFailures: "Deliveries that a webhook did not take, and that go again.",
         Self.webhookRefused: "Messages that a webhook refused for what they are; they are left out.",
     ]
