@@ -87,7 +87,11 @@ public enum Program {
     }
 
     /// Says something on standard error; waits for nobody to read it.
-    public static func complain(_ message: String) { ErrorOutput.standard.write("Error: \(message)\n") }
+    public static func complain(_ message: String) {
+        // A reason may be a stranger's.
+        let lines = message.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).printable }
+        ErrorOutput.standard.write("Error: \(lines.joined(separator: "\n"))\n")
+    }
 
     /// Tells something on standard error that is no fault; line end included.
     public static func note(_ text: String) { ErrorOutput.standard.write(text) }

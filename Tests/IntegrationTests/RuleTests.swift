@@ -250,6 +250,12 @@ import Testing
         #expect(far.code != 0 && far.errors.contains("10 to 100000 m"))
         let colour = try await self.run(["trackables", "set", "van-7", "colour=red"])
         #expect(colour.code != 0 && colour.errors.contains("name, icon or group"))
+        for name in ["a\u{1B}[2J", "a\u{9B}", "a\u{202E}b"] {
+            let label = try await self.run(["trackables", "set", "van-7", "name=\(name)"])
+            #expect(label.code != 0 && label.errors.contains("no control characters"))
+            let token = try await self.run(["token", "create", "--name", name, "--read-all"])
+            #expect(token.code == 64 && token.errors.contains("no control characters"))
+        }
         let noJSON = try await self.run(["fence", "add", "x", "--geojson", "/dev/null"])
         #expect(noJSON.code == 66 && noJSON.errors.contains("'/dev/null' is no GeoJSON"))
         #expect(try await self.run(["fence", "remove", "none"]).code == 1)

@@ -69,7 +69,8 @@ struct CSVReader: RecordingDecoder {
     /// separates, with a point in its place.
     private func cleaned(_ field: String, in column: String) -> String {
         switch PointDraft.meaning(of: column) {
-        case nil, .tripID, .extra: return field
+        case nil, .tripID: return CSVField.unprotected(field)
+        case .extra: return field
         default: break
         }
         let bare = field.utf8.first == 0x20 || field.utf8.last == 0x20 ? Self.trimmed(field) : field
