@@ -46,9 +46,9 @@ package struct LiveQueue: Sendable {
         return self.waiting.count <= Self.maximum && self.bytes <= Self.maximumBytes
     }
 
-    /// The bytes of an update that is nowhere else, about.
+    /// The bytes that an update holds, about.
     private static func size(of update: LiveUpdate) -> Int {
-        MemoryLayout<LiveUpdate>.stride + update.frame.readableBytes + (update.location?.extra?.count ?? 0)
+        update.frame.readableBytes + (update.location?.extra?.count ?? 0)
     }
 
     /// Takes everything out, in order.
