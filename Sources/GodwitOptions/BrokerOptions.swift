@@ -5,7 +5,7 @@ public import TrackingCore
 public import TrackingMQTT
 
 /// Where the broker is, who we are to it, and what is done when it is not there: the same for every command.
-public struct BrokerOptions: ParsableArguments {
+public struct BrokerOptions: ParsableArguments, Sendable {
     /// The broker's address.
     @Option(
         help: ArgumentHelp(

@@ -53,6 +53,8 @@ public struct Gateway: Service {
         self.database = try GatewayDatabase(path: configuration.database)
         self.access = AccessStore(self.database)
         self.logger = logger
+        // The last to start is the first to end: the intake ends before the recorder that acknowledges its records.
+        self.services += configuration.companions
         if let intake = configuration.intake { self.services.append(intake) }
     }
 
@@ -73,8 +75,10 @@ public struct Gateway: Service {
         let hub = LiveHub(
             subscriber, history: history, overfull: { figures.leftTrackablesAlone() },
             cleared: { configuration.intake?.forgetPosition(of: $0, through: $1) })
-        try self.init(
-            configuration: configuration, history: history, live: hub.liveState, metrics: metrics, logger: logger)
+        var live = hub.liveState
+        let clock = DeviceClock()
+        live.timeSinceDrop = { subscriber.brokerDrops.lastIncrease.map { $0.duration(to: clock.moment.now) } }
+        try self.init(configuration: configuration, history: history, live: live, metrics: metrics, logger: logger)
         self.hub = hub
         let gate = OutboxGate()
         self.services += [
@@ -136,19 +140,6 @@ public struct Gateway: Service {
             logger: self.logger)
     }
 
-    private var checks: [HealthRoutes.Check] {
-        var checks = [HealthRoutes.Check("database") { (try? await self.access.grants(.share)) != nil }]
-        if let live = self.live { checks.append(HealthRoutes.Check("broker") { live.isConnected() }) }
-        if let intake = self.configuration.intake {
-            checks.append(HealthRoutes.Check("intake") { intake.isConnected })
-        }
-        if let history = self.history {
-            checks.append(
-                HealthRoutes.Check("history") { (try? await history.trackables(after: nil, limit: 1)) != nil })
-        }
-        return checks
-    }
-
     private func lookUpFigures() async {
         if let hub = self.hub {
             self.figures.set(streams: hub.streamCount, trackables: hub.trackableCount)
@@ -167,7 +158,9 @@ public struct Gateway: Service {
         router.add(middleware: OverlandAnswers(paths: self.configuration.phones.overlandPaths))
         let authenticator = Authenticator(store: self.access, configuration: self.configuration)
         router.add(middleware: AccessMiddleware(authenticator: authenticator, configuration: self.configuration))
-        HealthRoutes(checks: self.checks, metrics: self.metrics) { await self.lookUpFigures() }.add(to: router)
+        let checks = GatewayChecks(
+            configuration: self.configuration, access: self.access, live: self.live, history: self.history)
+        HealthRoutes(checks: checks.all, metrics: self.metrics) { await self.lookUpFigures() }.add(to: router)
         SessionRoutes(authenticator: authenticator, store: self.access, configuration: self.configuration).add(
             to: router)
         APIRoutes(

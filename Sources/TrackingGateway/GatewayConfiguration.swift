@@ -1,3 +1,5 @@
+public import ServiceLifecycle
+
 /// What a gateway is told once.
 public struct GatewayConfiguration: Sendable {
     /// The address to listen on.
@@ -33,6 +35,12 @@ public struct GatewayConfiguration: Sendable {
     package var webhookKinds = Set(Outbox.Kind.allCases)
     /// What publishes what comes in; `nil` where nothing does.
     public var intake: Intake?
+    /// The services that run as long as the gateway, and end after ``intake``.
+    public var companions: [any Service] = []
+    /// The path of the history's file, whose disk counts for the readiness; `nil` where the history is on a server.
+    public var historyFile: String?
+    /// A Boolean value that indicates whether a history that does not exist is a reason not to be ready.
+    public var isHistoryConfigured = false
     /// Told the port once it listens.
     public var listening: @Sendable (Int) async -> Void
 

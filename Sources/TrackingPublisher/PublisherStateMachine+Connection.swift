@@ -273,7 +273,9 @@ extension PublisherStateMachine {
 
     /// What a publisher listens to about one of its trackables.
     func filters(_ id: TrackableID) -> [TopicFilter] {
-        let recorders = self.configuration.recording.recorders.sorted()
-        return [.publishers(id), .subscribers(id), .requests(id)] + recorders.map { .topic(.ack(id, $0)) }
+        let recording = self.configuration.recording
+        let named = recording.recorders.sorted().map { TopicFilter.topic(.ack(id, $0)) }
+        let acknowledgements = named.isEmpty && recording.unnamedRecorder != .none ? [.acks(id)] : named
+        return [.publishers(id), .subscribers(id), .requests(id)] + acknowledgements
     }
 }

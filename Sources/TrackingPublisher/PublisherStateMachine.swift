@@ -59,6 +59,8 @@ public struct PublisherStateMachine: Sendable {
     /// Where something of its own may stand that is to go, with the number of the message that clears it; 0 before one was sent.
     /// What the broker has not taken when a connection is lost is sent again on the next.
     var unclear: [Topic: TransportToken] = [:]
+    /// The time of the last ``drainForRecorder(at:)`` that looked for records.
+    var lastDrain: MonotonicTime?
     /// What the broker refuses, and trackables go on without.
     var lesserRefusals: [TrackableID: LesserRefusals] = [:]
     var assets = AssetTable()

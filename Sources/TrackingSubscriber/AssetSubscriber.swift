@@ -31,6 +31,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         var hasBegun = false
         var hasEnded = false
         var isSettled = false
+        var brokerDrops = BrokerDrops()
     }
 
     /// Makes a subscriber that watches nothing yet.
@@ -139,6 +140,9 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     /// is told, as long as this is so.
     public var isSettled: Bool { self.shared.withLock { $0.isSettled } }
 
+    /// The messages that the broker dropped, where ``SubscriberConfiguration/readsBrokerDrops`` and this user may read that.
+    public var brokerDrops: BrokerDrops { self.shared.withLock { $0.brokerDrops } }
+
     /// How many messages could not be read.
     public var badMessages: Int { self.bad.count }
 
@@ -190,6 +194,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
             configuration: self.configuration, seed: UInt64.random(in: .min ... .max))
         var alarm = Alarm()
         var isSettled = false
+        var brokerDrops = machine.brokerDrops
         var inbox = Inbox(self.mailbox)
         while let envelope = await inbox.next() {
             let moment = self.clock.moment
@@ -198,6 +203,10 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
             if machine.isSettled != isSettled {
                 isSettled = machine.isSettled
                 self.shared.withLock { $0.isSettled = isSettled }
+            }
+            if machine.brokerDrops != brokerDrops {
+                brokerDrops = machine.brokerDrops
+                self.shared.withLock { $0.brokerDrops = brokerDrops }
             }
             envelope.receipt?.resume()
             if machine.isClosed { break }

@@ -27,7 +27,14 @@ extension SubscriberStateMachine {
         let all = named + clients + own
         return [.tell(.connection(nil)), self.subscribe(own, .other)]
             // Answers come in order: with the last one it is settled.
-            + self.subscribe(all) { part, isLast in isLast ? .settle(part) : .part(part) }
+            + self.subscribe(all) { part, isLast in isLast ? .settle(part) : .part(part) } + self.readBrokerDrops()
+    }
+
+    /// Subscribes to the broker's count of dropped messages. A refusal has no effect.
+    private mutating func readBrokerDrops() -> [Action] {
+        guard self.configuration.readsBrokerDrops else { return [] }
+        self.brokerDrops.connected()
+        return [.send([.subscribe([BrokerDrops.topic], self.token(.other))])]
     }
 
     /// The most filters in one packet: brokers limit its size, and a filter can be as long as 700 bytes.

@@ -106,6 +106,9 @@ struct Record: AsyncParsableCommand {
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
         notifier?.ready()
         let store = try await self.openStore(notifier)
+        // As long as this program runs, a gateway on the same file does not record.
+        let lock = try self.lock()
+        defer { withExtendedLifetime(lock) {} }
         var configuration = RecorderConfiguration(client: names.voice, session: try self.broker.identity().session)
         configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
         if let share = self.share { configuration.group = try ClientID(share) }
@@ -158,6 +161,11 @@ struct Record: AsyncParsableCommand {
                 wait = min(RecorderConfiguration.longestStoreWait, wait * 2)
             }
         }
+    }
+
+    private func lock() throws(TrackingError) -> RecorderLock? {
+        guard case .sqlite(let path) = try self.store.location() else { return nil }
+        return RecorderLock(history: path)
     }
 
     private func passes(_ error: TrackingError) throws(TrackingError) -> Bool {
@@ -236,7 +244,16 @@ struct KeepRule: ExpressibleByArgument, Hashable {
 private final class Health: Sendable {
     private let listen: ListenAddress?
     private let metrics = PrometheusRegistry(helps: RecorderFigures.helps)
-    private let isConnected = Mutex(false)
+    private let state = Mutex(State())
+
+    private struct State {
+        var isConnected = false
+        var isStoreAway = false
+        var lastDrop: ContinuousClock.Instant?
+    }
+
+    /// The time for which a dropped message counts.
+    private static let dropMemory = Duration.seconds(600)
 
     /// Has everything counted from now on, where somebody can ask.
     init(listen: ListenAddress?) {
@@ -246,11 +263,35 @@ private final class Health: Sendable {
 
     /// Takes note of what the recorder told.
     func happened(_ event: RecorderEvent) {
-        switch event {
-        case .connected: self.isConnected.withLock { $0 = true }
-        case .disconnected: self.isConnected.withLock { $0 = false }
-        default: break
+        self.state.withLock { state in
+            switch event {
+            case .connected: state.isConnected = true
+            case .disconnected: state.isConnected = false
+            case .storeAway: state.isStoreAway = true
+            case .storeBack: state.isStoreAway = false
+            case .brokerDropped: state.lastDrop = .now
+            default: break
+            }
         }
+    }
+
+    private func brokerReason() -> String? {
+        self.state.withLock { $0.isConnected } ? nil : "the connection that takes in is not connected to the broker"
+    }
+
+    private func queuesReason() -> String? {
+        guard let last = self.state.withLock({ $0.lastDrop }), last.duration(to: .now) < Self.dropMemory else {
+            return nil
+        }
+        return "the broker dropped messages: its queues are too short, or a client with a kept session is away"
+    }
+
+    private func historyReason(_ store: any HistoryStore) async -> String? {
+        if self.state.withLock({ $0.isStoreAway }) {
+            return "the history stores nothing: the log of the recorder has the reason"
+        }
+        let isReadable = (try? await store.trackables(after: nil, limit: 1)) != nil
+        return isReadable ? nil : "the history cannot be read"
     }
 
     /// The server; `nil` where none was asked for.
@@ -259,8 +300,8 @@ private final class Health: Sendable {
         return HealthServer(
             host: listen.host, port: listen.port,
             checks: [
-                "broker": { self.isConnected.withLock { $0 } },
-                "history": { (try? await store.trackables(after: nil, limit: 1)) != nil },
+                "broker": { self.brokerReason() }, "queues": { self.queuesReason() },
+                "history": { await self.historyReason(store) },
             ], metrics: self.metrics
         ) { port in
             Program.note("listening on http://\(ListenAddress(host: listen.host, port: port))\n")

@@ -137,9 +137,11 @@ import TrackingMQTT
     }
 
     /// `add-gateway` gives what `godwit serve` needs: to publish what comes in, to watch, to ask, to tell what rules found.
-    @Test(.timeLimit(.minutes(10))) func aGatewayHasWhatItNeeds() async throws {
+    @Test(.timeLimit(.minutes(10)), arguments: [false, true])
+    func aGatewayHasWhatItNeeds(records: Bool) async throws {
         try await self.withFiles(.password) { broker, folder in
             let state = ["--state", folder.appending(path: "state").path()]
+            let store = "sqlite:\(folder.appending(path: "history.sqlite").path())"
             let token = try await Programs.run(
                 "godwit", ["token", "create", "--name", "phone", "--publish", "bike"] + state)
             let secret = try #require(token.lines.first)
@@ -148,8 +150,8 @@ import TrackingMQTT
                 [
                     "serve", "--broker", "mqtts://gate@localhost:\(broker.port)", "--ca",
                     folder.appending(path: "certs/ca.crt").path(), "--live-user", "gate-live", "--listen",
-                    "127.0.0.1:0", "--no-store",
-                ] + state, environment: ["GODWIT_PASSWORD": "pw"])
+                    "127.0.0.1:0",
+                ] + (records ? ["--store", store] : ["--no-store"]) + state, environment: ["GODWIT_PASSWORD": "pw"])
             try await gateway.waitForLog("listening on http://127.0.0.1:")
             let port = try #require(
                 gateway.errors.firstMatch(of: #/listening on http://127\.0\.0\.1:(\d+)/#).flatMap { Int($0.1) })
@@ -279,7 +281,8 @@ import TrackingMQTT
             .mapValues { $0.map { String($0.prefix { $0 != ":" }) }.sorted() }
         #expect(
             Set(hashes.values) == [
-                ["rec", "rec-intake"], ["gate", "gate-live"], ["bridge", "bridge-out", "bridge-owntracks"],
+                ["rec", "rec-intake"], ["gate", "gate-live", "gate-recorder", "gate-recorder-intake"],
+                ["bridge", "bridge-out", "bridge-owntracks"],
             ])
         let revoked = try String(contentsOf: folder.appending(path: "certs/revoked.txt"), encoding: .utf8)
         // Three at once, those that were renewed among them, and then one more.

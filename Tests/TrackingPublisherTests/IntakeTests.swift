@@ -339,7 +339,7 @@ struct IntakeTests {
 
 extension PublisherConversation {
     /// Points at these seconds after 1000 come from outside.
-    fileprivate mutating func take(
+    mutating func take(
         _ seconds: [Int], request: UInt64 = 1, within limit: Duration = .seconds(20)
     ) throws -> [String] {
         try self.take(
@@ -349,7 +349,7 @@ extension PublisherConversation {
             }, request: request, within: limit)
     }
 
-    fileprivate mutating func take(
+    mutating func take(
         _ contents: [RecordDraft.Content], request: UInt64 = 1, within limit: Duration = .seconds(20)
     ) throws -> [String] {
         let drafts = try contents.map { content in
@@ -363,7 +363,7 @@ extension PublisherConversation {
     }
 
     /// A recorder has everything of the current stream up to `seq`.
-    fileprivate mutating func acknowledge(
+    mutating func acknowledge(
         _ seq: UInt64, by recorder: ClientID, of stream: StreamID? = nil
     ) throws -> [String] {
         let stream = try #require(try stream ?? self.machine.assets[TrackableID("van")]?.stream)

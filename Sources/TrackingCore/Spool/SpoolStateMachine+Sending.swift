@@ -158,17 +158,16 @@ extension SpoolStateMachine {
     mutating func taken(_ seqs: SeqSet, at place: Int, now: MonotonicTime) -> [Action] {
         let there = seqs.intersection(self.streams[place].stored)
         guard !there.isEmpty else { return [] }
-        guard self.configuration.recorders.isEmpty else {
-            let wait = self.acknowledgementWait(afterProbes: self.streams[place].unheardProbes)
-            self.streams[place].taken(there, now: now, wait: wait)
-            return self.removeSafe(at: place)
-        }
-        return self.becameSafe(there, at: place)
+        guard self.configuration.needsRecorder else { return self.becameSafe(there, at: place) }
+        let wait = self.acknowledgementWait(of: self.streams[place], afterProbes: self.streams[place].unheardProbes)
+        self.streams[place].taken(there, now: now, wait: wait)
+        let answer = self.configuration.expectsLaterRecorder ? [Action.taken(self.streams[place].id, there)] : []
+        return answer + self.removeSafe(at: place)
     }
 
     /// How long what the broker took waits for the recorders: longer after each time that they did not answer, with jitter.
-    mutating func acknowledgementWait(afterProbes count: Int) -> Duration {
-        let first = self.configuration.acknowledgementWait
+    mutating func acknowledgementWait(of stream: SpoolStream, afterProbes count: Int) -> Duration {
+        let first = stream.isReopened ? Self.reopenedWait : self.configuration.acknowledgementWait
         guard count > 0 else { return first }
         let wait = min(first * (1 << min(count, 16)), Self.longestSilence)
         return wait * Double.random(in: 0.5...1, using: &self.random)
@@ -176,15 +175,18 @@ extension SpoolStateMachine {
 
     /// Lets go what every recorder has.
     mutating func removeSafe(at place: Int) -> [Action] {
-        guard !self.configuration.recorders.isEmpty else { return [] }
+        guard self.configuration.needsRecorder else { return [] }
         let stream = self.streams[place].id
         let safe = self.streams[place].stored.through(self.safe(of: stream))
         return safe.isEmpty ? [] : self.becameSafe(safe, at: place)
     }
 
-    /// What every recorder has of a stream.
+    /// The number up to which every named recorder has stored a stream; where none is named, any recorder.
     func safe(of stream: StreamID) -> UInt64 {
-        self.configuration.recorders.map { self.acknowledged[$0]?[stream] ?? 0 }.min() ?? 0
+        guard !self.configuration.recorders.isEmpty else {
+            return self.acknowledged.values.lazy.compactMap { $0[stream] }.max() ?? 0
+        }
+        return self.configuration.recorders.map { self.acknowledged[$0]?[stream] ?? 0 }.min() ?? 0
     }
 
     private mutating func becameSafe(_ seqs: SeqSet, at place: Int) -> [Action] {

@@ -28,6 +28,10 @@ struct SpoolStream: Hashable, Sendable {
     private var lastHeard: MonotonicTime?
     /// How often it was asked, since then, whether one is there.
     private(set) var unheardProbes = 0
+    /// A Boolean value that indicates whether no recorder was heard since a reconnection.
+    private(set) var isReopened = false
+    /// The time since which records wait for a recorder without progress; `nil` where none waits.
+    private(set) var unrecordedSince: MonotonicTime?
     /// On its way on the live lane.
     private(set) var live = SeqSet()
     /// The highest number that was written or given up.
@@ -110,8 +114,12 @@ struct SpoolStream: Hashable, Sendable {
     /// The broker took these; with recorders they wait for their acknowledgement, and not less than those before them.
     mutating func taken(_ seqs: SeqSet, now: MonotonicTime, wait: Duration) {
         self.pending.subtract(seqs)
+        let there = seqs.intersection(self.stored)
         let until = max(now.advanced(by: wait), self.taken.last?.until ?? now)
-        self.taken.append((seqs.intersection(self.stored), now, until))
+        if !there.isEmpty {
+            self.taken.append((there, now, until))
+            self.unrecordedSince = self.unrecordedSince ?? now
+        }
         self.pendingMayHaveEnded()
     }
 
@@ -121,7 +129,17 @@ struct SpoolStream: Hashable, Sendable {
         self.pending.subtract(seqs)
         for index in self.taken.indices { self.taken[index].seqs.subtract(seqs) }
         self.taken.removeAll { $0.seqs.isEmpty }
+        if self.stored.isEmpty { self.unrecordedSince = nil }
         self.pendingMayHaveEnded()
+    }
+
+    /// The connection was made anew. Where the recorders answered on the connection before, they are asked again soon: the broker may
+    /// have lost records or acknowledgements with that connection.
+    mutating func reopened(now: MonotonicTime, wait: Duration) {
+        guard self.unheardProbes == 0 else { return }
+        self.isReopened = true
+        let end = now.advanced(by: wait)
+        for index in self.taken.indices { self.taken[index].until = min(self.taken[index].until, end) }
     }
 
     /// A recorder that lacks some of this was heard.
@@ -130,6 +148,8 @@ struct SpoolStream: Hashable, Sendable {
     mutating func heard(isWorking: Bool, now: MonotonicTime, wait: Duration) {
         self.lastHeard = now
         self.unheardProbes = 0
+        self.isReopened = false
+        if isWorking, self.unrecordedSince != nil { self.unrecordedSince = now }
         let end = now.advanced(by: wait)
         for index in self.taken.indices {
             self.taken[index].until = isWorking ? end : min(self.taken[index].until, end)

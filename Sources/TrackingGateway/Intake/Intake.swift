@@ -14,6 +14,7 @@ public final class Intake: Service {
     private let running: @Sendable () async throws -> Void
     private let taking: @Sendable ([RecordDraft], TrackableID, Duration) async throws(TrackingError) -> [RecordName]
     private let forgetting: @Sendable (TrackableID, Location?) -> Void
+    private let waiting: @Sendable () async -> PublisherSnapshot.Unrecorded?
     private let connections: AsyncStream<Disconnection?>
     private let connection = Mutex(false)
     private let logger: Logger
@@ -46,6 +47,7 @@ public final class Intake: Service {
             try await publisher.take(drafts, for: id, within: limit)
         }
         self.forgetting = { publisher.forgetPosition(of: $0, through: $1) }
+        self.waiting = { await publisher.snapshot()?.unrecorded }
         self.maximumUnderWay = maximumUnderWay
         self.logger = logger
     }
@@ -71,6 +73,9 @@ public final class Intake: Service {
 
     /// Whether it is connected to the broker.
     public var isConnected: Bool { self.connection.withLock { $0 } }
+
+    /// Returns the records that wait for a recorder; `nil` where none waits.
+    func unrecorded() async -> PublisherSnapshot.Unrecorded? { await self.waiting() }
 
     /// Takes records of one trackable, and returns when they are safe: see ``AssetPublisher/take(_:for:within:)``.
     ///

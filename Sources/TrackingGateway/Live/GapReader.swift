@@ -43,7 +43,9 @@ struct GapReader {
     mutating func next() async -> ByteBuffer? {
         guard !self.isOver else { return nil }
         do {
-            guard let history = self.history, try await self.begin(history) else { return self.giveUp() }
+            guard let history = self.history, history.isPresent, try await self.begin(history) else {
+                return self.giveUp()
+            }
             while let id = self.unread?.first {
                 let frame = try await self.read(id, history)
                 guard self.left >= 0 else { return self.giveUp() }

@@ -57,6 +57,9 @@ package struct APIRoutes: Sendable {
     /// - Throws: A problem where there is none.
     func requireHistory() throws(Problem) -> any HistoryStore {
         guard let history = self.history else { throw Problem(.notFound, "This gateway has no history.") }
+        guard history.isPresent else {
+            throw Problem(.notFound, "This gateway has no history yet: nothing was recorded.")
+        }
         return history
     }
 

@@ -15,10 +15,10 @@ public struct HealthServer: Service {
     ///
     /// - Parameters:
     ///   - port: 0 takes a free one.
-    ///   - checks: What is needed, by a word for it, and whether it can be used now.
+    ///   - checks: The conditions of readiness by name; each returns why it is not met, or `nil`.
     ///   - listening: Told the port once it listens.
     public init(
-        host: String, port: Int, checks: [String: @Sendable () async -> Bool], metrics: PrometheusRegistry,
+        host: String, port: Int, checks: [String: @Sendable () async -> String?], metrics: PrometheusRegistry,
         logger: Logger = Logger(label: "godwit.health"), listening: @escaping @Sendable (Int) async -> Void
     ) {
         self.host = host

@@ -24,6 +24,8 @@ package struct LiveState: Sendable {
     package var present: @Sendable () -> Set<TrackableID>
     /// Whether the broker is connected.
     package var isConnected: @Sendable () -> Bool
+    /// The time since the broker last dropped a message; `nil` where it dropped none, or does not say.
+    package var timeSinceDrop: @Sendable () -> Duration? = { nil }
 
     /// Makes it; without `present` nobody is known to be there but those of which a position is known.
     package init(
