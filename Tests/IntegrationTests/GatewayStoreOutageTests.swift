@@ -63,7 +63,7 @@ import Testing
             try #require(answer?.isTaken == true || answer?.shownError != nil, "\(answer?.text ?? "none")")
         }
         let stored = try await Programs.run("godwit", ["history", "phone", "--format", "csv"] + store)
-        #expect(stored.lines.count == 2, "\(stored.output)")
+        #expect(stored.output.split(separator: "\n").count == 2, "\(stored.output)")
         gateway.terminate()
         #expect(try await gateway.result(within: .seconds(60)).code == 0, "\(gateway.errors)")
     }
