@@ -146,7 +146,8 @@ extension PublisherStateMachine {
         actions += self.sendNext(of: id, at: moment)
         guard let stream = self.assets[id]?.stream else { return actions }
         actions += self.askSpool(of: id, at: moment) {
-            $0.appended(seqs, of: stream, now: moment.now) + $0.flush(now: moment.now)
+            $0.appended(seqs, of: stream, now: moment.now)
+                + $0.hurried(through: seqs.last ?? 0, of: stream, now: moment.now)
         }
         return actions + self.settleIntake(of: id)
     }

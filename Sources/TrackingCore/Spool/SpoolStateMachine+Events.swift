@@ -249,9 +249,13 @@ extension SpoolStateMachine {
         for place in self.streams.indices {
             self.streams[place].resend(now: now)
             guard let deadline = self.streams[place].resendDeadline, deadline <= now else { continue }
-            let wait = self.acknowledgementWait(afterProbes: self.streams[place].unheardProbes + 1)
-            self.streams[place].probe(self.limit.current, now: now, wait: wait)
+            self.probe(streamAt: place, now: now)
         }
+    }
+
+    private mutating func probe(streamAt place: Int, now: MonotonicTime) {
+        let wait = self.acknowledgementWait(afterProbes: self.streams[place].unheardProbes + 1)
+        self.streams[place].probe(self.limit.current, now: now, wait: wait)
     }
 
     /// Send a batch now, whatever waits; joins the one in flight.
@@ -262,14 +266,20 @@ extension SpoolStateMachine {
         case .waiting:
             self.phase = .idle
         case .idle, .settingAside:
+            // Behind a silent recorder the oldest unacknowledged batch is the one that goes.
+            let stalled = self.streams.firstIndex { $0.stalledThrough != nil }
+            if let stalled, !self.streams[stalled].hasReady { self.probe(streamAt: stalled, now: now) }
             self.isOneBatchUrgent = self.attempt == nil && self.unsent > 0
         }
         return self.progress(now: now)
     }
 
-    /// Send everything that waits.
+    /// Sends everything that waits, and before it what silent recorders have not acknowledged.
     public mutating func flush(now: MonotonicTime) -> [Action] {
-        for index in self.streams.indices { self.streams[index].hurry(through: self.streams[index].last) }
+        for index in self.streams.indices {
+            self.streams[index].endStall(now: now)
+            self.streams[index].hurry(through: self.streams[index].last)
+        }
         return self.progress(now: now)
     }
 

@@ -1,7 +1,8 @@
 /// Decides, for one trackable, what of its log goes next on the recording lane, in which batch, and what an answer means.
 ///
-/// It knows the numbers of the records, not their contents: its size depends on gaps, not on the length of the queue. One
-/// batch is in flight at a time; older streams drain before younger ones. Touches no disk, no connection, no clock.
+/// It knows the numbers of the records, not their contents: its size depends on gaps and on the batches that wait for an
+/// acknowledgement, of which it remembers a limited number, not on the length of the queue. One batch is in flight at a time;
+/// older streams drain before younger ones. Touches no disk, no connection, no clock.
 public struct SpoolStateMachine: Sendable {
     /// What the user chooses.
     public struct Configuration: Hashable, Sendable {
@@ -17,8 +18,8 @@ public struct SpoolStateMachine: Sendable {
         public var batchBytes = 112_000
         /// Who must acknowledge a record before it may leave the device; empty: the broker's word is enough.
         public var recorders: Set<ClientID> = []
-        /// How long a record that the broker took waits for the recorders before it is sent again. While those who lack it say
-        /// nothing at all, the first batch alone is, after waits that double up to an hour.
+        /// The time that a record that the broker took waits for the recorders before it is sent again. While the recorders that
+        /// lack it are silent, the first batch alone is sent, after waits that double up to an hour, and newer records wait.
         public var acknowledgementWait: Duration = .seconds(30)
         /// The longest wait before a refused batch is tried again.
         public var longestWait: Duration = .seconds(60)
@@ -175,7 +176,7 @@ public struct SpoolStateMachine: Sendable {
         case .waiting(let until): if self.isOpen { deadlines.append(until) }
         case .idle:
             if self.isOpen, !self.isHeld, !self.isReading, let window = self.configuration.batchWindow {
-                deadlines += self.streams.compactMap { stream in
+                deadlines += self.sendableStreams.compactMap { stream in
                     stream.hasReady ? stream.waitingSince?.advanced(by: window) : nil
                 }
             }
