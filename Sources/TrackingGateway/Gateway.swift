@@ -4,6 +4,7 @@ public import Logging
 public import ServiceLifecycle
 public import TrackingCore
 public import TrackingMetrics
+import TrackingPublisher
 import TrackingRuntime
 public import TrackingStore
 public import TrackingSubscriber
@@ -72,7 +73,8 @@ public struct Gateway: Service {
         let figures = GatewayFigures(metrics)
         let hub = LiveHub(
             subscriber, history: history, overfull: { figures.leftTrackablesAlone() },
-            cleared: { configuration.intake?.forgetPosition(of: $0, through: $1) })
+            cleared: { configuration.intake?.forgetPosition(of: $0, through: $1) },
+            clockAhead: { figures.countPointAhead() })
         try self.init(
             configuration: configuration, history: history, live: hub.liveState, metrics: metrics, logger: logger)
         self.hub = hub
@@ -177,10 +179,23 @@ public struct Gateway: Service {
         if let intake = self.configuration.intake {
             PhoneRoutes(
                 configuration: self.configuration.phones, quarantine: Quarantine(database: self.database),
-                take: self.figures.counted(intake.take)
+                take: self.judged(self.figures.counted(intake.take))
             ).add(to: router)
         }
         PageRoutes(leaflet: self.configuration.leaflet, tiles: self.tiles).add(to: router)
         return router
+    }
+
+    /// Returns the same taking, which judges the clock of the device by the newest point of each batch.
+    private func judged(_ take: @escaping PhoneRoutes.Take) -> PhoneRoutes.Take {
+        guard let hub = self.hub else { return take }
+        return { (id, batch) async throws(TrackingError) in
+            let points = batch.records.compactMap { draft -> Location? in
+                guard case .point(let point) = draft.content else { return nil }
+                return point
+            }
+            if let newest = points.max(by: { $0.time < $1.time }) { hub.received(newest, of: id) }
+            try await take(id, batch)
+        }
     }
 }

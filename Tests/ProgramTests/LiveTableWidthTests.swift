@@ -10,7 +10,7 @@ import TrackingSubscriber
     private let now = UnixTime(1_000_000_000)
 
     private func update(_ time: Double) throws -> ReceivedUpdate {
-        let location = Location(coordinate: try #require(Coordinate(latitude: 0, longitude: 0)), time: UnixTime(time))
+        let location = Location(coordinate: try #require(Coordinate(latitude: 0, longitude: 1)), time: UnixTime(time))
         return ReceivedUpdate(update: LocationUpdate(location: location), skipped: [], isLate: false, isRetained: true)
     }
 

@@ -344,7 +344,7 @@ extension PublisherConversation {
     ) throws -> [String] {
         try self.take(
             seconds.map { second in
-                let place = try #require(Coordinate(latitude: Double(second) / 100, longitude: 0))
+                let place = try #require(Coordinate(latitude: Double(second) / 100, longitude: 1))
                 return .point(Location(coordinate: place, time: UnixTime(1000 + Double(second))))
             }, request: request, within: limit)
     }

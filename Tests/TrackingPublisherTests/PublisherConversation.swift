@@ -249,7 +249,7 @@ struct PublisherConversation {
 
     /// A fix of second `1000 + at`, `metres` north of the first.
     mutating func fix(at second: Double, metres: Double = 0) throws -> [String] {
-        let coordinate = try #require(Coordinate(latitude: metres / 111_195, longitude: 0))
+        let coordinate = try #require(Coordinate(latitude: metres / 111_195, longitude: 1))
         let fix = Location(coordinate: coordinate, time: UnixTime(1000 + second))
         return self.happened(.fix(fix, raw: fix))
     }

@@ -23,7 +23,7 @@ import TrackingCore
     }
 
     @Test func anotherDestinationAndOtherConstraintsAreOneChange() throws {
-        let here = try #require(Coordinate(latitude: 0, longitude: 0))
+        let here = try #require(Coordinate(latitude: 0, longitude: 1))
         var talk = try PublisherConversation.online()
         let changed = try PublisherConversation.van {
             $0.destination = here
@@ -57,7 +57,7 @@ import TrackingCore
     }
 
     @Test func whatIsNotRecordedMayBeNearAllTheSame() throws {
-        let there = try #require(Coordinate(latitude: 900 / 111_195.0, longitude: 0))
+        let there = try #require(Coordinate(latitude: 900 / 111_195.0, longitude: 1))
         let van = try PublisherConversation.van {
             $0.destination = there
             $0.constraints = try ResolutionConstraints(

@@ -36,7 +36,7 @@ struct UnsetClockTests {
     private func fix(_ talk: inout PublisherConversation, _ time: Double, at second: Int) throws -> [String] {
         talk.now = MonotonicTime(.seconds(second))
         var fix = Location(
-            coordinate: try #require(Coordinate(latitude: Double(second) / 1000, longitude: 0)), time: UnixTime(time))
+            coordinate: try #require(Coordinate(latitude: Double(second) / 1000, longitude: 1)), time: UnixTime(time))
         fix.source = .gps
         return talk.happened(.fix(fix, raw: fix)) + talk.acked()
     }

@@ -153,6 +153,23 @@ struct StoreConformanceTests {
         }
     }
 
+    @Test(arguments: StoreSubject.allCases) func aPointAtZeroZeroIsFlaggedAndNeverTheLast(subject: StoreSubject)
+        async throws
+    {
+        try await subject.run { test in
+            try await test.use { store in
+                var nowhere = try point(2)
+                nowhere.coordinate = try #require(Coordinate(latitude: 0, longitude: 0))
+                _ = try await store.store(batch([point(1), nowhere]))
+                #expect(try await store.lastPositions(of: nil).map(\.location) == [point(1)])
+                #expect(try await store.allPoints().map(\.hasClockFault) == [false, true])
+                #expect(try await store.verify(trackable("van"))?.streams.first?.clockFaults == 0)
+            }
+            // The same after opening.
+            #expect(try await test.use { try await $0.lastPositions(of: nil).map(\.location) } == [point(1)])
+        }
+    }
+
     @Test(arguments: StoreSubject.allCases) func lastPositionsAreFoundByNameAndPlace(subject: StoreSubject) async throws
     {
         try await subject.run { test in

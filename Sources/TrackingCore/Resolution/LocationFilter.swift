@@ -5,8 +5,7 @@
 public struct LocationFilter: Sendable {
     /// What is to be done with a fix, and why. The reasons are found in the order of the cases, ``sent`` last.
     public enum Verdict: Hashable, Sendable, CaseIterable {
-        /// Not a live update: more than 60 s ahead of the device's clock, or there is no live lane. It must never become the
-        /// reference.
+        /// Not a live update: ``LivePosition`` forbids it, or there is no live lane. It must never become the reference.
         case notLive
         /// Sent: there is no reference, because nothing was sent yet or the clock was stepped.
         case first
@@ -35,9 +34,6 @@ public struct LocationFilter: Sendable {
         let time: UnixTime
         let coordinate: Coordinate
     }
-
-    /// How far ahead of the device's clock a live fix may be.
-    public static let maximumAhead: Duration = .seconds(60)
 
     /// The resolution that is kept.
     public var resolution: Resolution
@@ -79,7 +75,7 @@ public struct LocationFilter: Sendable {
     ///   - now: the monotonic clock, which silence is measured on.
     ///   - wallClock: the device's clock; `nil` when it is unknown or not trusted, so that no fix is ahead of it.
     public func consider(_ fix: Location, now: MonotonicTime, wallClock: UnixTime?) -> Verdict {
-        if let wallClock, fix.time.since(wallClock) > Self.maximumAhead { return .notLive }
+        if LivePosition.fault(of: fix, at: wallClock) != nil { return .notLive }
         guard let reference = self.reference else { return .first }
         if let deadline = self.silenceDeadline, now >= deadline { return .silence }
         if fix.time < reference.time { return .outOfOrder }

@@ -31,6 +31,7 @@ package final class LiveHub: Service {
     private let isSettled: @Sendable () -> Bool
     private let overfull: @Sendable () -> Void
     private let cleared: @Sendable (TrackableID, Location?) -> Void
+    private let clockAhead: @Sendable () -> Void
     private let history: KeptHistory
     private let logger: Logger
     private let clock = DeviceClock()
@@ -43,12 +44,14 @@ package final class LiveHub: Service {
     ///   - isSettled: Whether the subscriber hears everything that happens.
     ///   - overfull: Told when trackables are left alone because too many are watched.
     ///   - cleared: Told whose position is not to be known any more, and the last one that was heard.
+    ///   - clockAhead: Called for each point whose device's clock is ahead by more than ``LivePosition/maximumAhead``.
     ///   - request: Has the subscriber ask for a resolution, or for none any more.
     package init(
         events: AsyncStream<SubscriberEvent>, history: (any HistoryStore)? = nil,
         logger: Logger = Logger(label: "godwit.live"),
         isSettled: @escaping @Sendable () -> Bool = { true }, overfull: @escaping @Sendable () -> Void = {},
         cleared: @escaping @Sendable (TrackableID, Location?) -> Void = { _, _ in },
+        clockAhead: @escaping @Sendable () -> Void = {},
         request: @escaping @Sendable (TrackableID, Resolution?) -> Void
     ) {
         self.shared = Mutex(Shared(state: LiveHubState(epoch: .random(in: .min ... .max))))
@@ -56,6 +59,7 @@ package final class LiveHub: Service {
         self.isSettled = isSettled
         self.overfull = overfull
         self.cleared = cleared
+        self.clockAhead = clockAhead
         self.request = request
         self.history = KeptHistory(history, logger: logger)
         self.logger = logger
@@ -65,11 +69,12 @@ package final class LiveHub: Service {
     package convenience init<Transport: MessageTransport>(
         _ subscriber: AssetSubscriber<Transport>, history: (any HistoryStore)? = nil,
         overfull: @escaping @Sendable () -> Void = {},
-        cleared: @escaping @Sendable (TrackableID, Location?) -> Void = { _, _ in }
+        cleared: @escaping @Sendable (TrackableID, Location?) -> Void = { _, _ in },
+        clockAhead: @escaping @Sendable () -> Void = {}
     ) {
         self.init(
             events: subscriber.everyEvent, history: history, isSettled: { subscriber.isSettled }, overfull: overfull,
-            cleared: cleared
+            cleared: cleared, clockAhead: clockAhead
         ) { subscriber.request($1, for: $0) }
     }
 
@@ -227,8 +232,28 @@ package final class LiveHub: Service {
 
     private func tell(_ event: SubscriberEvent, to shared: inout Shared) {
         if case .locationCleared(let id) = event { self.cleared(id, shared.state.known(id)?.position) }
+        if case .location(let id, let received) = event, !received.isLate {
+            self.judge(received.update.location, of: id, in: &shared)
+        }
         guard let update = shared.state.happened(event, at: self.clock.moment.wall) else { return }
         self.tell(update, to: &shared)
+    }
+
+    /// Judges the clock of a device whose newest point came by HTTP.
+    package func received(_ point: Location, of id: TrackableID) {
+        self.shared.withLock { self.judge(point, of: id, in: &$0) }
+    }
+
+    private func judge(_ point: Location, of id: TrackableID, in shared: inout Shared) {
+        let judgement = shared.state.judge(point, of: id, at: self.clock.moment.wall)
+        if let lead = judgement.lead {
+            self.clockAhead()
+            if judgement.isFirst {
+                self.logger.warning(
+                    "Clock of device is ahead", metadata: ["trackable": "\(id)", "seconds": "\(lead)"])
+            }
+        }
+        if let update = judgement.update { self.tell(update, to: &shared) }
     }
 
     private func tell(_ update: LiveUpdate, to shared: inout Shared) {

@@ -11,6 +11,7 @@ import { Live, worth } from "./live.js";
 import { Names } from "./names.js";
 import { showPanel } from "./panel.js";
 import { json, shareToken, signOut, whoami } from "./session.js";
+import { clockAhead } from "./text.js";
 
 const L = window.L;
 const element = (id) => document.getElementById(id);
@@ -296,7 +297,9 @@ let openedAt; let hasEnded = false;
 function tellShare() {
   if (!shareToken || hasEnded) return;
   const isEmpty = fleet.placed.length === 0 && performance.now() - openedAt > 2000;
-  notice(element("link").textContent || (isEmpty ? "No position since this link was made." : ""));
+  const ahead = [...fleet.byId.values()].map((trackable) => trackable.clockAhead).find((lead) => lead !== undefined);
+  const reason = ahead === undefined ? "" : ` The ${clockAhead(ahead)}.`;
+  notice(element("link").textContent || (isEmpty ? `No position since this link was made.${reason}` : ""));
 }
 
 /** Once nothing came for a moment; after two seconds however much comes. */

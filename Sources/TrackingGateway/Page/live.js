@@ -2,7 +2,7 @@
 
 import { ask, withToken } from "./session.js";
 
-const KINDS = ["position", "state", "presence", "resolution", "trip", "event"];
+const KINDS = ["position", "state", "presence", "resolution", "trip", "event", "clock"];
 /** After a longer pause the page begins anew instead of catching up. */
 const LONG_PAUSE = 300000;
 /** The line is dead where nothing was heard for so many heartbeats. */

@@ -41,7 +41,9 @@ extension APIRoutes {
     ) async throws(TrackingError) -> [LastPosition] {
         var places: [TrackableID: Location] = [:]
         if caller.span == nil, let history = self.history {
-            for place in try await history.lastPositions(of: wanted ?? caller.reads.named) {
+            // Earlier releases stored a point at [0, 0] as a last position.
+            for place in try await history.lastPositions(of: wanted ?? caller.reads.named)
+            where !place.location.coordinate.isNowhere {
                 places[place.trackable] = place.location
             }
         }

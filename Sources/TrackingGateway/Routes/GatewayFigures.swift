@@ -8,6 +8,7 @@ struct GatewayFigures: Sendable {
     private let taken: Counter
     private let refused: Counter
     private let overfull: Counter
+    private let pointsAhead: Counter
 
     init(_ metrics: any MetricsFactory) {
         self.metrics = metrics
@@ -15,6 +16,7 @@ struct GatewayFigures: Sendable {
         self.taken = Counter(label: GatewayMetrics.taken, factory: metrics)
         self.refused = Counter(label: GatewayMetrics.refused, factory: metrics)
         self.overfull = Counter(label: GatewayMetrics.overfull, factory: metrics)
+        self.pointsAhead = Counter(label: GatewayMetrics.pointsAhead, factory: metrics)
     }
 
     /// What counts of one webhook; the number tells apart those of one host.
@@ -28,6 +30,9 @@ struct GatewayFigures: Sendable {
 
     /// Trackables were left alone because too many are watched.
     func leftTrackablesAlone() { self.overfull.increment() }
+
+    /// Counts a point whose device's clock is ahead.
+    func countPointAhead() { self.pointsAhead.increment() }
 
     /// An event of a rule was told on its topic.
     func toldRuleEvent() { self.ruleEvents.increment() }

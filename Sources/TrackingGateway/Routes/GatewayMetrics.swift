@@ -4,6 +4,7 @@ package enum GatewayMetrics {
     static let connected = "godwit_gateway_connected"
     static let trackables = "godwit_gateway_trackables"
     static let overfull = "godwit_gateway_overfull_total"
+    static let pointsAhead = "godwit_gateway_points_ahead_total"
     static let ruleEvents = "godwit_gateway_rule_events_total"
     static let taken = "godwit_gateway_intake_taken_total"
     static let refused = "godwit_gateway_intake_refused_total"
@@ -19,6 +20,7 @@ package enum GatewayMetrics {
         Self.connected: "1 while the connection stands that watches, or the one that publishes what comes in.",
         Self.trackables: "Trackables that something was heard of.",
         Self.overfull: "Minutes in which trackables were left alone because too many are watched.",
+        Self.pointsAhead: "Points whose time is more than a minute ahead of the gateway's clock.",
         Self.ruleEvents: "Events of rules that were told on their topics.",
         Self.taken: "Records that came by HTTP and are safe.",
         Self.refused: "Records that came by HTTP and were not taken: their sender keeps them.",

@@ -6,7 +6,8 @@ package struct LiveState: Sendable {
     package struct Known: Sendable {
         /// Where it is.
         package var position: Location?
-        /// What else stands, by what it is: `state`, `presence`, `resolution`, `trip`; each as JSON, as the live stream tells it.
+        /// The other members that are known, by name: `state`, `presence`, `resolution`, `trip`, `clock`; each as
+        /// JSON, as the live stream publishes it.
         package var members: [String: [UInt8]]
 
         /// Makes it.
