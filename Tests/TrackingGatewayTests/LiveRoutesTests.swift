@@ -150,7 +150,7 @@ private let start = 1_790_000_000.0
         let stream = try #require(
             hub.open(LiveSelection(.everything, reads: .all), for: Caller(name: "test", reads: .all), after: nil) {})
         let running = Task { await hub.run() }
-        for id in [self.van, self.bike, bus] { told.yield(try Told.location(id, 1)) }
+        for id in [self.van, self.bike, bus] { told.yield(try Told.location(id, 1, time: start)) }
         told.yield(.positionsKept([self.bike]))
         var cleared: Set<TrackableID> = []
         let expected: Set<TrackableID> = hasHistory ? [bus] : [bus, self.van]

@@ -43,7 +43,9 @@ import TrackingSubscriber
         clears: Bool = false
     ) async throws -> LiveHub {
         let (events, heard) = AsyncStream.makeStream(of: SubscriberEvent.self)
-        for number in 1...positions { heard.yield(try Told.location(TrackableID("van-\(number)"), number)) }
+        for number in 1...positions {
+            heard.yield(try Told.location(TrackableID("van-\(number)"), number, time: 1_790_000_000))
+        }
         if clears { heard.yield(.locationCleared(try TrackableID("van-\(positions)"))) }
         let hub = LiveHub(events: events, cleared: cleared) { _, _ in }
         let running = Task { await hub.run() }

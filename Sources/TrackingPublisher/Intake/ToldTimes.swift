@@ -42,7 +42,8 @@ struct ToldTimes: Hashable, Sendable {
         // By a clock of ours that is not set nobody's is judged.
         let isOfUnsetClock = time < RecordedTime.earliest && now >= RecordedTime.earliest
         switch content {
-        case .point(let point): return LivePosition.fault(of: point, at: now) == nil && Self.isNewest(time, &self.point)
+        case .point(let point):
+            return !isOfUnsetClock && LivePosition.fault(of: point, at: nil) == nil && Self.isNewest(time, &self.point)
         case .event: return Self.isNewest(time, &self.event) || now.since(time) <= Self.longestLateness
         case .trip: return !isOfUnsetClock && Self.isNewest(time, &self.trip)
         }
