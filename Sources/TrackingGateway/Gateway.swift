@@ -136,6 +136,19 @@ public struct Gateway: Service {
             logger: self.logger)
     }
 
+    /// The friends of OwnTracks phones, with the names that the operator gave them.
+    private var friends: PhoneRoutes.Friends {
+        let live = self.live ?? .none
+        let names = RuleStore(self.database)
+        return { caller, own in
+            let newest = OwnTracksFriends.newest(of: live.positions(), for: caller, beside: own)
+            guard !newest.isEmpty else { return [] }
+            // Without its database the gateway shows friends without names.
+            let labels = (try? await names.labels(of: newest.map(\.id))) ?? [:]
+            return OwnTracksFriends.messages(newest, labels: labels)
+        }
+    }
+
     private var checks: [HealthRoutes.Check] {
         var checks = [HealthRoutes.Check("database") { (try? await self.access.grants(.share)) != nil }]
         if let live = self.live { checks.append(HealthRoutes.Check("broker") { live.isConnected() }) }
@@ -177,7 +190,7 @@ public struct Gateway: Service {
         if let intake = self.configuration.intake {
             PhoneRoutes(
                 configuration: self.configuration.phones, quarantine: Quarantine(database: self.database),
-                take: self.figures.counted(intake.take)
+                friends: self.friends, commands: intake.commands, take: self.figures.counted(intake.take)
             ).add(to: router)
         }
         PageRoutes(leaflet: self.configuration.leaflet, tiles: self.tiles).add(to: router)

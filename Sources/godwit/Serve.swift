@@ -145,7 +145,8 @@ struct Serve: AsyncParsableCommand {
         configuration.maximumBodyBytes = self.maxBody
         (configuration.webhooks, configuration.webhookKinds) = (try self.webhooks.webhooks(), self.webhooks.kinds)
         configuration.phones = try self.phones.configuration()
-        configuration.intake = try self.intake.intake(self.broker, self.state, name: "gateway")
+        configuration.intake = try self.intake.intake(
+            self.broker, self.state, name: "gateway", takesCommands: self.phones.allowCommands)
         configuration.leaflet = self.leaflet
         guard self.tiles == nil || self.mbtiles == nil else {
             throw TrackingError(.invalidConfiguration, "give --tiles or --mbtiles, not both")

@@ -89,7 +89,7 @@ func fullPoint(_ seq: UInt64) throws -> Location {
     full.motion = [.driving, .stationary]
     full.tripID = "trip-1"
     full.source = .gps
-    full.extra = Array(#"{"name":"Ümläut","deep":[1,2]}"#.utf8)
+    full.extra = Array(#"{"name":"Ümläut", "deep":[1,2],"gone":null,"id":9007199254740993,"x":1.10}"#.utf8)
     return full
 }
 

@@ -15,6 +15,9 @@ public final class Intake: Service {
     private let taking: @Sendable ([RecordDraft], TrackableID, Duration) async throws(TrackingError) -> [RecordName]
     private let forgetting: @Sendable (TrackableID, Location?) -> Void
     private let connections: AsyncStream<Disconnection?>
+    private let receivedCommands: AsyncStream<ReceivedCommand>
+    /// The commands that wait for phones; `nil` where the configuration takes no commands.
+    let commands: PhoneCommandDesk?
     private let connection = Mutex(false)
     private let logger: Logger
     /// How many records are being taken.
@@ -45,6 +48,9 @@ public final class Intake: Service {
         self.taking = { (drafts, id, limit) async throws(TrackingError) in
             try await publisher.take(drafts, for: id, within: limit)
         }
+        self.receivedCommands = publisher.commands
+        self.commands =
+            configuration.takesCommands ? PhoneCommandDesk { publisher.answer($0, to: $1) } : nil
         self.forgetting = { publisher.forgetPosition(of: $0, through: $1) }
         self.maximumUnderWay = maximumUnderWay
         self.logger = logger
@@ -58,6 +64,9 @@ public final class Intake: Service {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
                     for await change in self.connections { self.connection.withLock { $0 = change == nil } }
+                }
+                if let commands = self.commands {
+                    group.addTask { for await command in self.receivedCommands { commands.receive(command) } }
                 }
                 try await self.running()
                 group.cancelAll()

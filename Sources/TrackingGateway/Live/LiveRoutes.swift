@@ -72,7 +72,8 @@ package struct LiveRoutes: Sendable {
         guard caller.reads.contains(id) else {
             throw Problem(.forbidden, "The token does not let its holder read '\(id)'.")
         }
-        guard let stream = request.uri.queryParameters["stream"].flatMap({ LiveStreamID(String($0)) }) else {
+        let query = try QueryParameters(of: request, allowing: ["stream"])
+        guard let stream = query["stream"].flatMap({ LiveStreamID($0) }) else {
             throw Problem(.badRequest, "Name the live stream that asks, as ?stream=ID; its event 'hello' tells the id.")
         }
         do throws(LiveHub.RequestRefusal) {

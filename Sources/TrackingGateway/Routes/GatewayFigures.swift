@@ -7,6 +7,7 @@ struct GatewayFigures: Sendable {
     private let ruleEvents: Counter
     private let taken: Counter
     private let refused: Counter
+    private let corrected: Counter
     private let overfull: Counter
 
     init(_ metrics: any MetricsFactory) {
@@ -14,6 +15,8 @@ struct GatewayFigures: Sendable {
         self.ruleEvents = Counter(label: GatewayMetrics.ruleEvents, factory: metrics)
         self.taken = Counter(label: GatewayMetrics.taken, factory: metrics)
         self.refused = Counter(label: GatewayMetrics.refused, factory: metrics)
+        self.corrected = Counter(
+            label: GatewayMetrics.corrected, dimensions: [("reason", "battery_percent")], factory: metrics)
         self.overfull = Counter(label: GatewayMetrics.overfull, factory: metrics)
     }
 
@@ -42,6 +45,7 @@ struct GatewayFigures: Sendable {
                 throw error
             }
             self.taken.increment(by: batch.records.count)
+            self.corrected.increment(by: batch.corrections)
         }
     }
 

@@ -7,6 +7,7 @@ package enum GatewayMetrics {
     static let ruleEvents = "godwit_gateway_rule_events_total"
     static let taken = "godwit_gateway_intake_taken_total"
     static let refused = "godwit_gateway_intake_refused_total"
+    static let corrected = "godwit_gateway_intake_corrected_total"
     static let webhookBacklog = "godwit_gateway_webhook_backlog"
     static let webhookFailures = "godwit_gateway_webhook_failures_total"
     static let webhookRefused = "godwit_gateway_webhook_refused_total"
@@ -22,6 +23,8 @@ package enum GatewayMetrics {
         Self.ruleEvents: "Events of rules that were told on their topics.",
         Self.taken: "Records that came by HTTP and are safe.",
         Self.refused: "Records that came by HTTP and were not taken: their sender keeps them.",
+        Self.corrected:
+            "Values of points that came by HTTP and were corrected, by reason: a battery's charge in percent.",
         Self.webhookBacklog: "Messages that a webhook was not told yet.",
         Self.webhookFailures: "Deliveries that a webhook did not take, and that go again.",
         Self.webhookRefused: "Messages that a webhook refused for what they are; they are left out.",

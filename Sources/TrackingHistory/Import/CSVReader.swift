@@ -76,7 +76,7 @@ struct CSVReader: RecordingDecoder {
         guard self.cutter.separator != UInt8(ascii: ","), bare.utf8.count(where: { $0 == UInt8(ascii: ",") }) == 1
         else { return bare }
         let number = bare.replacing(",", with: ".")
-        return Double(number) == nil ? bare : number
+        return Double(decimal: number) == nil ? bare : number
     }
 
     private static func trimmed(_ field: String) -> String {

@@ -19,13 +19,18 @@ struct IntakeOptions: ParsableArguments {
 
     /// What publishes, on a connection of its own.
     ///
-    /// - Parameter name: The connection's name where the broker options give it none; that of the log in any case.
-    func intake(_ broker: BrokerOptions, _ state: StateOptions, name: String) throws -> Intake {
+    /// - Parameters:
+    ///   - name: The connection's name where the broker options give it none; that of the log in any case.
+    ///   - takesCommands: A Boolean value that indicates whether commands from the broker are taken for phones.
+    func intake(
+        _ broker: BrokerOptions, _ state: StateOptions, name: String, takesCommands: Bool = false
+    ) throws -> Intake {
         let identity = try broker.identity()
         var configuration = PublisherConfiguration(
             client: identity.isRandom ? try ClientID(name) : identity.client, session: identity.session)
         configuration.topicRoot = try TopicRoot(broker.topicRoot)
         configuration.recording.recorders = try self.recorders()
+        configuration.takesCommands = takesCommands
         return Intake(
             configuration: configuration, transport: try broker.transport(for: configuration),
             spool: SQLiteSpool(path: try state.path(for: "\(name)-spool.sqlite")))
