@@ -49,7 +49,8 @@ extension ConnectionStateMachine {
             self.shortLives = 0
         } else {
             self.endpoint = (self.endpoint + 1) % self.configuration.endpoints
-            self.shortLives += reason.code == .notAuthorized ? 0 : 1
+            // A malformed packet (0x81) is not how a second program with the same client id shows.
+            self.shortLives += reason.code == .notAuthorized || reason.reasonCode == 0x81 ? 0 : 1
         }
         let wait = self.nextWait(after: reason)
         self.state = .waiting(until: now.advanced(by: wait))
