@@ -11,7 +11,7 @@ import TrackingTesting
     private static let streams =
         ProcessInfo.processInfo.environment["GODWIT_DRILL_DAMAGE"].flatMap { Int($0) } ?? 20
     /// A program meets so many damaged connections in a row: waits between connections grow with each.
-    private static let streamsALife = 3
+    private static let streamsALife = 2
 
     /// The longest time from the last damage until everything was back.
     private struct Figures {
