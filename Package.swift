@@ -25,8 +25,10 @@ let httpParts = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
+let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
+let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
@@ -58,6 +60,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0", traits: []),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.33.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     ],
@@ -103,6 +106,7 @@ let package = Package(
                 "TrackingCore", "TrackingHistory", "TrackingMetrics", "TrackingPublisher", "TrackingRuntime",
                 "CSodium", "CZlib", "TrackingSQLite", "TrackingStore", "TrackingSubscriber", coreMetrics, crypto, grdb,
                 httpClient, httpParts, httpTypes, hummingbird, hummingbirdCore, lifecycle, logging, nioCore, nioHTTP1,
+                nioSSL,
             ],
             resources: [.embedInCode("Page"), .embedInCode("Routes/openapi.json")], swiftSettings: settings),
         .target(name: "TrackingMetrics", dependencies: [coreMetrics], swiftSettings: settings),
@@ -148,9 +152,9 @@ let package = Package(
             name: "TrackingGatewayTests",
             dependencies: [
                 "TestSupport", "TrackingCore", "TrackingGateway", "TrackingHistory", "TrackingMetrics",
-                "TrackingPublisher", "TrackingStore", "TrackingSubscriber", "TrackingTesting", crypto, grdb, httpClient,
-                httpTypes,
-                hummingbird, hummingbirdTesting, lifecycle, nioCore,
+                "TrackingPublisher", "TrackingRuntime", "TrackingStore", "TrackingSubscriber", "TrackingTesting",
+                crypto, grdb, httpClient, httpTypes,
+                hummingbird, hummingbirdTesting, lifecycle, logging, nioCore, nioEmbedded, nioHTTP1, nioSSL,
             ],
             swiftSettings: settings),
         .testTarget(

@@ -1,11 +1,11 @@
-# What add-device, add-watcher, add-recorder, add-gateway, add-bridge and add-operator share; read by them, not run. POSIX sh.
+# What add-device, add-watcher, add-recorder, add-gateway, add-bridge, add-operator and add-eraser share; read by them, not run. POSIX sh.
 
 set -eu
 umask 077
 export LC_ALL=C
 
 program=$(basename "$0")
-name= levels= lines= all=no group= cert=no password_stdin=no like= housekeeper=no
+name= levels= lines= superseded= all=no group= cert=no password_stdin=no like= housekeeper=no commands=no
 dir=${GODWIT_BROKER_DIR:-$here}
 topic_root=${GODWIT_TOPIC_ROOT:-tracking}
 password=${GODWIT_PASSWORD:-}
@@ -22,9 +22,9 @@ help() {
     echo "$usage"
     cat <<'END'
 
-Running it again with the same or more trackables adds what is missing and changes nothing else.
-The user gets a password: from --password-stdin, from GODWIT_PASSWORD, or a new one, which is printed once on
-standard output. A user that has one keeps it unless another is given.
+Running it again with the same or more trackables adds the missing lines, removes the wider lines of earlier versions
+and changes nothing else. The user gets a password: from --password-stdin, from GODWIT_PASSWORD, or a new one, which is
+printed once on standard output. A given password has 12 bytes at least. An existing password remains unless another is given.
 
   --cert             a client certificate with CN=NAME instead of a password (certs/generate.sh makes it)
   --password-stdin   read the password from the first line of standard input
@@ -47,6 +47,7 @@ read_arguments() {
             --password-stdin) password_stdin=yes; continue ;;
             --all) all=yes; continue ;;
             --housekeeper) housekeeper=yes; continue ;;
+            --commands) commands=yes; continue ;;
             --dir=*) dir=${argument#*=}; continue ;;
             --topic-root=*) topic_root=${argument#*=}; continue ;;
             --group=*) group=${argument#*=}; continue ;;
@@ -76,10 +77,22 @@ read_arguments() {
     check_root
     [ -z "$group" ] || [ "$program" = add-recorder ] || die 64 "unknown option --group"
     [ "$housekeeper" = no ] || [ "$program" = add-recorder ] || die 64 "unknown option --housekeeper"
+    [ "$commands" = no ] || [ "$program" = add-gateway ] || die 64 "unknown option --commands"
     [ -f "$dir/acl.conf" ] || die 66 "no acl.conf in the directory $dir"
     if [ "$cert" = yes ] && { [ "$password_stdin" = yes ] || [ -n "$password" ]; }; then
         die 64 "--cert and a password exclude each other"
     fi
+    [ -z "$password" ] || check_password
+}
+
+# Refuses passwords that can be guessed or that mosquitto_passwd cannot read.
+check_password() {
+    case $password in
+    *[[:cntrl:]]*) die 64 "a password has no control characters" ;;
+    esac
+    [ ${#password} -ge 12 ] ||
+        die 64 "a password has at least 12 bytes; this one has ${#password}. Leave it out to have one made"
+    [ ${#password} -le 1024 ] || die 64 "a password has at most 1024 bytes; this one has ${#password}"
 }
 
 need_trackables() { [ -n "$levels" ] || die 64 "which TRACKABLE? ($program --help)"; }
@@ -157,6 +170,26 @@ grant_elsewhere() {
     done
 }
 
+# supersede read|write TOPIC…: remembers lines that earlier versions wrote for the user; write_grants removes them.
+supersede() {
+    access=$1
+    shift
+    for topic; do
+        superseded="${superseded}topic $access $topic_root/$topic
+"
+    done
+}
+
+# The topics of a trackable that watchers and recorders read. Commands and their answers are not among them: they contain
+# places.
+readable_topics='raw history publisher/+ subscriber/+ request/+ resolution trip event ack/+'
+
+# grant_reading LEVEL: lets the user read everything about the trackable of this topic level but the commands.
+grant_reading() {
+    grant read "$1"
+    for topic in $readable_topics; do grant read "$1/$topic"; done
+}
+
 # Writes the credentials and the remembered grants, one run at a time, each file whole or not at all. With `like` the user has
 # the password of that one.
 finish() {
@@ -186,6 +219,7 @@ make_password() {
         [ -z "$password" ] || die 64 "--password-stdin and GODWIT_PASSWORD exclude each other"
         IFS= read -r password || [ -n "$password" ] || die 64 "no password on standard input"
         [ -n "$password" ] || die 64 "the password on standard input is empty"
+        check_password
     fi
     [ -e "$dir/passwords" ] || new_file "$dir/passwords"
     generated=no hash=
@@ -201,10 +235,6 @@ make_password() {
             generated=yes
         fi
     fi
-    case $password in
-    *[[:cntrl:]]*) die 64 "a password has no control characters" ;;
-    esac
-    [ ${#password} -le 1024 ] || die 64 "a password has at most 1024 bytes"
     command -v mosquitto_passwd >/dev/null || die 1 "mosquitto_passwd is not installed (Debian: apt install mosquitto)"
     copy=$(mktemp "$dir/.passwords.XXXXXX")
     trap 'rm -f "$copy" "$copy.tmp"' EXIT
@@ -227,7 +257,9 @@ make_password() {
     fi
 }
 
-# Adds to the user's section those of the lines it does not have, and for a new root the lines of everyone.
+# Adds the missing lines to the user's section and removes superseded ones. A new root gets the lines of everyone. A device
+# may answer the operators of its trackables, each under the operator's name, and a gateway that reads commands those of every
+# trackable: the lines for that are added to the section of the device, whichever of the two is added first.
 write_grants() {
     copy=$(mktemp "$dir/.acl.XXXXXX")
     trap 'rm -f "$copy"' EXIT
@@ -236,23 +268,57 @@ write_grants() {
 pattern read $topic_root/_clients/+
 pattern deny $topic_root/_clients/+/+/#
 "
-    user=$name role=${program#add-} wanted=$lines common=$common awk '
-        { line[++last] = $0; words = $1 " " $2 " " $3 }
+    user=$name role=${program#add-} wanted=$lines superseded=$superseded common=$common root=$topic_root levels=$levels \
+        awk '
+        function want(user, words) {
+            if ((user, words) in have) return
+            have[user, words] = 1
+            added[user] = added[user] words "\n"
+        }
+        # The devices of a trackable answer its operators.
+        function connect(device, operator, topic) {
+            if ((operator, "topic write " topic "/command") in have && publishes(device, topic))
+                want(device, "topic write " topic "/command/" operator)
+        }
+        function publishes(device, topic) {
+            return (device, "topic write " topic "/publisher/" device) in have ||
+                (device, "topic write " root "/+/publisher/" device) in have &&
+                (device, "topic read " root "/+/command") in have
+        }
+        BEGIN {
+            own = ENVIRON["user"]; role = ENVIRON["role"]; root = ENVIRON["root"]; levels = ENVIRON["levels"]
+            count = split(ENVIRON["superseded"], rule, "\n")
+            for (i = 1; i < count; i++) old[rule[i]] = 1
+        }
+        { words = $1 " " $2 " " $3 }
+        $1 == "topic" && user == own && words in old { next }
+        { line[++last] = $0 }
         $1 == "pattern" { known[words] = 1 }
-        $1 == "user" { if (!first) first = last; mine = ($2 == ENVIRON["user"]); if (mine) end = last }
-        $1 == "topic" && mine { have[words] = 1; end = last }
+        $1 == "user" { if (!first) first = last; user = $2; users[user] = 1; end[user] = last }
+        # The trackables of every operator.
+        role == "gateway" && $1 " " $2 == "topic write" && index($3, root "/") == 1 && $3 ~ /\/command$/ {
+            levels = levels " " substr($3, length(root) + 2, length($3) - length(root) - 9)
+        }
+        $1 == "topic" && user != "" { have[user, words] = 1; end[user] = last }
         END {
             count = split(ENVIRON["common"], rule, "\n")
             for (i = 1; i < count; i++) if (!(rule[i] in known)) patterns = patterns rule[i] "\n"
             count = split(ENVIRON["wanted"], rule, "\n")
-            for (i = 1; i < count; i++) if (!(rule[i] in have)) { have[rule[i]] = 1; topics = topics rule[i] "\n" }
+            for (i = 1; i < count; i++) want(own, rule[i])
+            users[own] = 1
+            count = role ~ /^(device|gateway|operator)$/ ? split(levels, level, " ") : 0
+            for (i = 1; i <= count; i++) for (other in users) {
+                if (role == "operator") connect(other, own, root "/" level[i])
+                else connect(own, other, root "/" level[i])
+            }
+            for (other in end) after[end[other]] = other
             for (i = 1; i <= last; i++) {
                 if (i == first && patterns) printf "%s\n", patterns
                 print line[i]
-                if (i == end) printf "%s", topics
+                if (i in after) printf "%s", added[after[i]]
             }
             if (!first) printf "%s", patterns
-            if (!end) printf "\n# %s\nuser %s\n%s", ENVIRON["role"], ENVIRON["user"], topics
+            if (!(own in end)) printf "\n# %s\nuser %s\n%s", role, own, added[own]
         }' "$dir/acl.conf" >"$copy"
     keep_owner "$dir/acl.conf" "$copy"
     mv -f "$copy" "$dir/acl.conf"

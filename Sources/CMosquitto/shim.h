@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -68,6 +69,28 @@ static inline bool godwit_is_at_end(int descriptor) {
     char byte;
     ssize_t count = recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     return count == 0 || (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+}
+
+// Makes `number` a second name of `descriptor`, closed on exec, in one step: the number is never free meanwhile.
+extern int dup3(int descriptor, int number, int flags);
+static inline bool godwit_redirect(int number, int descriptor) {
+    int result;
+    do result = dup3(descriptor, number, O_CLOEXEC);
+    while (result < 0 && (errno == EINTR || errno == EBUSY));
+    return result == number;
+}
+
+// Makes a pair of connected sockets that never block, closed on exec.
+static inline bool godwit_socket_pair(int ends[2]) {
+    return socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0;
+}
+
+static inline void godwit_clear_errno(void) { errno = 0; }
+
+// The number of bytes that wait to be read.
+static inline int godwit_unread(int descriptor) {
+    int count = 0;
+    return ioctl(descriptor, FIONREAD, &count) == 0 ? count : 0;
 }
 
 // Keeps a socket of libmosquitto's from programs that this one starts.
@@ -164,6 +187,30 @@ static inline void godwit_tls_error(char *buffer, size_t size) {
     const char *reason = code ? ERR_reason_error_string(code) : NULL;
     snprintf(buffer, size, "%s", reason ? reason : (code ? "unknown error" : ""));
     ERR_clear_error();
+}
+
+// Lets nothing more be read from the network while it is in place: only decrypted bytes are read.
+static inline long godwit_tls_closed_gate(
+    BIO *bio, int operation, const char *buffer, size_t size, int argument, long value, int result, size_t *done) {
+    (void)buffer, (void)size, (void)argument, (void)value, (void)done;
+    if (operation != BIO_CB_READ) return result;
+    BIO_set_retry_read(bio);
+    return -1;
+}
+
+// Opens or closes the way from the network to a connection.
+static inline void godwit_tls_set_gate(void *ssl, bool isOpen) {
+    BIO_set_callback_ex(SSL_get_rbio((SSL *)ssl), isOpen ? NULL : godwit_tls_closed_gate);
+}
+
+// Decrypts up to one record and copies its bytes, which the next SSL_read returns again. Returns their number. Otherwise
+// 0, and in `error` one of SSL_ERROR_….
+static inline int godwit_tls_peek(void *ssl, void *buffer, int size, int *error) {
+    ERR_clear_error();
+    errno = 0;
+    int count = SSL_peek((SSL *)ssl, buffer, size);
+    *error = count > 0 ? SSL_ERROR_NONE : SSL_get_error((SSL *)ssl, count);
+    return count > 0 ? count : 0;
 }
 
 static inline void godwit_tls_retain(void *ssl) { SSL_up_ref((SSL *)ssl); }

@@ -5,7 +5,7 @@ public import TrackingCore
 public import TrackingMQTT
 
 /// Where the broker is, who we are to it, and what is done when it is not there: the same for every command.
-public struct BrokerOptions: ParsableArguments {
+public struct BrokerOptions: ParsableArguments, Sendable {
     /// The broker's address.
     @Option(
         help: ArgumentHelp(
@@ -166,12 +166,15 @@ extension BrokerOptions {
 
     /// The connection of this program as a publisher or a subscriber.
     ///
-    /// - Parameter user: The user in place of the one in the address, with the same password; `nil` for that one.
+    /// - Parameters:
+    ///   - user: The user in place of the one in the address, with the same password; `nil` for that one.
+    ///   - remedy: A sentence for the error when another connection has the client id; see ``sharedUserRemedy(_:)``.
     /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a password file.
     public func transport(
-        for member: some MemberConfiguration, user: String? = nil
+        for member: some MemberConfiguration, user: String? = nil, remedy: String? = nil
     ) throws(TrackingError) -> MQTTTransport {
-        let base = MQTTConfiguration(endpoints: try self.endpoints.map(\.0), for: member)
+        var base = MQTTConfiguration(endpoints: try self.endpoints.map(\.0), for: member)
+        base.takeoverRemedy = remedy
         return try MQTTTransport(configuration: self.completed(base, as: user))
     }
 
@@ -184,10 +187,15 @@ extension BrokerOptions {
 
     /// The same under a name of its own.
     ///
-    /// - Parameter user: The user in place of the one in the address, with the same password; `nil` for that one.
+    /// - Parameters:
+    ///   - user: The user in place of the one in the address, with the same password; `nil` for that one.
+    ///   - remedy: A sentence for the error when another connection has the client id; see ``sharedUserRemedy(_:)``.
     /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a password file.
-    public func transport(_ client: ClientID, user: String?) throws(TrackingError) -> MQTTTransport {
-        let base = MQTTConfiguration(endpoints: try self.endpoints.map(\.0), client: client)
+    public func transport(
+        _ client: ClientID, user: String?, remedy: String? = nil
+    ) throws(TrackingError) -> MQTTTransport {
+        var base = MQTTConfiguration(endpoints: try self.endpoints.map(\.0), client: client)
+        base.takeoverRemedy = remedy
         return try MQTTTransport(configuration: self.completed(base, as: user))
     }
 
@@ -199,11 +207,14 @@ extension BrokerOptions {
     ///   - receiveMaximum: How many messages the broker has under way at once, 1 to 65,535.
     ///   - user: The user in place of the one in the address, with the same password; `nil` for that one.
     ///   - certificate: The certificate in place of `--cert`, with `key`; `nil` for that one.
+    ///   - remedy: A sentence for the error when another connection has the client id; see ``sharedUserRemedy(_:)``.
     /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a password file.
     public func intake(
-        _ client: ClientID, receiveMaximum: Int, user: String?, certificate: String?, key: String?
+        _ client: ClientID, receiveMaximum: Int, user: String?, certificate: String?, key: String?,
+        remedy: String? = nil
     ) throws(TrackingError) -> MQTTTransport {
         var configuration = MQTTConfiguration(endpoints: try self.endpoints.map(\.0), client: client)
+        configuration.takeoverRemedy = remedy
         configuration.session = .kept(for: .seconds(7 * 86_400))
         configuration.receiveMaximum = receiveMaximum
         configuration.withholdsAcknowledgements = true
@@ -211,6 +222,19 @@ extension BrokerOptions {
         configuration.tls.certificate = certificate
         configuration.tls.key = key
         return try MQTTTransport(configuration: self.completed(configuration, as: user))
+    }
+
+    /// The remedy where several connections of this program have one user, and the broker uses the user name as the client id:
+    /// each connection then ends the other.
+    ///
+    /// - Parameter option: The option that gives a connection a user of its own, with its value.
+    /// - Returns: A sentence; `nil` where no connection has a user or a certificate.
+    public func sharedUserRemedy(_ option: String) -> String? {
+        guard let name = try? self.user?.user ?? self.certificate.map({ "the certificate \($0)" }) else { return nil }
+        return """
+            The connections of this program share one user (\(name)): where the broker uses the user name as the client id, as \
+            with the files of broker/, each connection ends the other. Give \(option)
+            """
     }
 
     /// The same, for MQTT in calls.

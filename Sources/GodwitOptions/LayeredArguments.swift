@@ -12,6 +12,8 @@ public enum LayeredArguments {
         var name: String
         var isFlag: Bool
         var isRepeating: Bool
+        /// `true` for an option that is also accepted without a value (`defaultAsFlag`).
+        var isValueOptional = false
     }
 
     /// The arguments of the command line with those of the environment and the file put in.
@@ -120,6 +122,9 @@ public enum LayeredArguments {
         var command: Command
     }
 
+    /// The options whose value may be missing (`defaultAsFlag`): the parser lists them as any other option.
+    private static let optionalValues: Set<String> = ["allow-commands"]
+
     /// The long options of a command, as the parser itself lists them.
     static func options(of command: any ParsableCommand.Type) throws -> [Option] {
         let dump = try JSONDecoder().decode(Dump.self, from: Data(command._dumpHelp().utf8))
@@ -128,7 +133,9 @@ public enum LayeredArguments {
                 let name = argument.names?.first(where: { $0.kind == "long" })?.name,
                 !["help", "version"].contains(name)
             else { return nil }
-            return Option(name: name, isFlag: argument.kind == "flag", isRepeating: argument.isRepeating)
+            return Option(
+                name: name, isFlag: argument.kind == "flag", isRepeating: argument.isRepeating,
+                isValueOptional: argument.kind == "option" && self.optionalValues.contains(name))
         }
     }
 

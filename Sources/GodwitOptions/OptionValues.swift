@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// What is given of each option of one command, by long name: a value for people and files, before it is parsed.
 ///
-/// A flag that is given has the one value `true`.
+/// A flag that is given has the one value `true`, and so has an option that is given without its optional value.
 public struct OptionValues: Hashable, Sendable {
     private var values: [String: [String]] = [:]
     private let options: [String: LayeredArguments.Option]
@@ -14,8 +14,9 @@ public struct OptionValues: Hashable, Sendable {
         while let argument = rest.popFirst() {
             guard let name = LayeredArguments.name(argument), let option = self.options[name] else { continue }
             let equals = argument.firstIndex(of: "=")
+            let isBare = option.isValueOptional && equals == nil && rest.first?.hasPrefix("-") != false
             let value =
-                option.isFlag
+                option.isFlag || isBare
                 ? "true" : equals.map { String(argument[argument.index(after: $0)...]) } ?? rest.popFirst()
             guard let value else { continue }
             self.values[name] = option.isRepeating ? (self.values[name] ?? []) + [value] : [value]

@@ -4,6 +4,7 @@ private import Glibc
 public import Logging
 public import ServiceLifecycle
 import TrackingCore
+import TrackingRuntime
 import UnixSignals
 
 /// How both programs start and end.
@@ -11,6 +12,8 @@ public enum Program {
     /// Reads the layered arguments, runs the command they name, and exits with the code that tells what came of it.
     public static func run(_ root: any ParsableCommand.Type) async {
         self.openStandardDescriptors()
+        // Before anything asks how many there may be.
+        DescriptorLimit.raise()
         let environment = ProcessInfo.processInfo.environment
         defer { self.finishErrors() }
         do {
@@ -87,7 +90,11 @@ public enum Program {
     }
 
     /// Says something on standard error; waits for nobody to read it.
-    public static func complain(_ message: String) { ErrorOutput.standard.write("Error: \(message)\n") }
+    public static func complain(_ message: String) {
+        // A reason may be a stranger's.
+        let lines = message.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).printable }
+        ErrorOutput.standard.write("Error: \(lines.joined(separator: "\n"))\n")
+    }
 
     /// Tells something on standard error that is no fault; line end included.
     public static func note(_ text: String) { ErrorOutput.standard.write(text) }

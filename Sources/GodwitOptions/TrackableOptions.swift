@@ -61,9 +61,19 @@ public struct TrackableOptions: ParsableArguments {
             "What the interval is multiplied with below the threshold; 1 or more. Default: 1.", valueName: "x"))
     public var lowBatteryMultiplier: Double?
 
-    /// The finest that may be asked.
-    @Option(help: ArgumentHelp("The finest that subscribers may ask for.", valueName: "a/i/d"))
+    /// The finest resolution that a request can reach.
+    @Option(
+        help: ArgumentHelp(
+            "Limit requests to this resolution or a coarser one. Default: \(Resolution.standardFloor.argumentText).",
+            valueName: "a/i/d"))
     public var floor: Resolution?
+
+    /// The coarsest resolution that a request can reach.
+    @Option(
+        help: ArgumentHelp(
+            "Limit requests to this resolution or a finer one. Default: \(Resolution.standardCeiling.argumentText).",
+            valueName: "a/i/d"))
+    public var ceiling: Resolution?
 
     /// The rule of the update filter.
     @Option(
@@ -75,7 +85,7 @@ public struct TrackableOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Send after this long even when nothing moves; 0 is never. Default: the larger of 60 s and 10 intervals.",
+            "Send after this long even when nothing moves; 0 is never. Default: the larger of 60 s and 10 intervals of its own resolution.",
             valueName: "seconds"))
     public var maximumSilence: Double?
 
@@ -89,8 +99,8 @@ public struct TrackableOptions: ParsableArguments {
             resolution: self.resolution, resolutionFar: self.resolutionFar,
             resolutionFarWatched: self.resolutionFarWatched, resolutionNear: self.resolutionNear,
             resolutionNearWatched: self.resolutionNearWatched, batteryThreshold: self.batteryThreshold,
-            lowBatteryMultiplier: self.lowBatteryMultiplier, floor: self.floor, filter: self.filter,
-            maximumSilence: self.maximumSilence)
+            lowBatteryMultiplier: self.lowBatteryMultiplier, floor: self.floor, ceiling: self.ceiling,
+            filter: self.filter, maximumSilence: self.maximumSilence)
     }
 
     /// What is carried: the flags for a single trackable, or the file's `trackables:`.
@@ -151,8 +161,10 @@ public struct TrackableSettings: Hashable, Sendable {
     public var batteryThreshold: Double?
     /// 1 or more.
     public var lowBatteryMultiplier: Double?
-    /// The finest that subscribers may ask for.
+    /// The finest resolution that a request can reach.
     public var floor: Resolution?
+    /// The coarsest resolution that a request can reach.
+    public var ceiling: Resolution?
     /// The rule of the update filter.
     public var filter = FilterRule.both
     /// Seconds; 0 is never.
@@ -169,12 +181,13 @@ public struct TrackableSettings: Hashable, Sendable {
             ("resolution-near-watched", self.resolutionNearWatched != nil),
             ("battery-threshold", self.batteryThreshold != nil),
             ("low-battery-multiplier", self.lowBatteryMultiplier != nil), ("floor", self.floor != nil),
-            ("filter", self.filter != .both), ("maximum-silence", self.maximumSilence != nil),
+            ("ceiling", self.ceiling != nil), ("filter", self.filter != .both),
+            ("maximum-silence", self.maximumSilence != nil),
         ]
         return all.filter(\.1).map(\.0)
     }
 
-    /// The longest silence; `nil` where it follows the resolution.
+    /// The longest silence; `nil` where it follows the trackable's own resolution.
     ///
     /// - Throws: `ValidationError` for a value out of range.
     public func silence() throws -> Duration? {
@@ -185,8 +198,8 @@ public struct TrackableSettings: Hashable, Sendable {
         return .seconds(seconds)
     }
 
-    /// The constraints that these settings make; `nil` when they say nothing of resolution, battery or proximity. A floor
-    /// alone makes none: it limits requests and nothing else.
+    /// The constraints that these settings make; `nil` when they say nothing of resolution, battery or proximity. A floor or a
+    /// ceiling alone makes none: each limits requests and nothing else.
     ///
     /// - Throws: `ValidationError` for values out of range.
     public func constraints(default: Resolution) throws -> ResolutionConstraints? {
@@ -230,8 +243,8 @@ extension TrackableSettings {
     /// The keys of one entry.
     static let keys: Set<String> = [
         "id", "destination", "proximity", "arrival", "resolution", "resolution-far", "resolution-far-watched",
-        "resolution-near", "resolution-near-watched", "battery-threshold", "low-battery-multiplier", "floor", "filter",
-        "maximum-silence",
+        "resolution-near", "resolution-near-watched", "battery-threshold", "low-battery-multiplier", "floor", "ceiling",
+        "filter", "maximum-silence",
     ]
 
     /// Reads the key `trackables` of a configuration file.
@@ -274,6 +287,7 @@ private struct TrackableReader {
         settings.batteryThreshold = try self.value("battery-threshold")
         settings.lowBatteryMultiplier = try self.value("low-battery-multiplier")
         settings.floor = try self.value("floor")
+        settings.ceiling = try self.value("ceiling")
         settings.filter = try self.value("filter") ?? .both
         settings.maximumSilence = try self.value("maximum-silence")
         return (try TrackableOptions.id(id), settings)

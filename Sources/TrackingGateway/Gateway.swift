@@ -4,6 +4,7 @@ public import Logging
 public import ServiceLifecycle
 public import TrackingCore
 public import TrackingMetrics
+import TrackingPublisher
 import TrackingRuntime
 public import TrackingStore
 public import TrackingSubscriber
@@ -53,6 +54,8 @@ public struct Gateway: Service {
         self.database = try GatewayDatabase(path: configuration.database)
         self.access = AccessStore(self.database)
         self.logger = logger
+        // The last to start is the first to end: the intake ends before the recorder that acknowledges its records.
+        self.services += configuration.companions
         if let intake = configuration.intake { self.services.append(intake) }
     }
 
@@ -70,15 +73,26 @@ public struct Gateway: Service {
         logger: Logger = Logger(label: "godwit.gateway")
     ) throws(TrackingError) {
         let figures = GatewayFigures(metrics)
+        let (cleared, erasing) = AsyncStream.makeStream(of: TrackableID.self, bufferingPolicy: .bufferingNewest(10_000))
         let hub = LiveHub(
             subscriber, history: history, overfull: { figures.leftTrackablesAlone() },
-            cleared: { configuration.intake?.forgetPosition(of: $0, through: $1) })
-        try self.init(
-            configuration: configuration, history: history, live: hub.liveState, metrics: metrics, logger: logger)
+            dropped: { figures.droppedLive($0) },
+            cleared: { id, last in
+                configuration.intake?.forgetPosition(of: id, through: last)
+                erasing.yield(id)
+            },
+            clockAhead: { figures.countPointAhead() })
+        var live = hub.liveState
+        let clock = DeviceClock()
+        live.timeSinceDrop = { subscriber.brokerDrops.lastIncrease.map { $0.duration(to: clock.moment.now) } }
+        try self.init(configuration: configuration, history: history, live: live, metrics: metrics, logger: logger)
         self.hub = hub
         let gate = OutboxGate()
         self.services += [
             subscriber, hub, self.rules(of: subscriber, gate), RevocationWatch(hub: hub, access: self.access),
+            Eraser(
+                database: self.database, history: history, intake: configuration.intake, cleared: cleared,
+                logger: logger),
         ]
         if !configuration.webhooks.isEmpty {
             self.services.append(
@@ -101,7 +115,7 @@ public struct Gateway: Service {
                 try await subscriber.publish(event, of: id)
                 figures.toldRuleEvent()
             },
-            logger: self.logger)
+            dropped: { figures.droppedForWebhooks($0) }, logger: self.logger)
     }
 
     /// Serves until a graceful shutdown or cancellation.
@@ -122,31 +136,33 @@ public struct Gateway: Service {
     package func application() -> some ApplicationProtocol {
         let router = self.router()
         OtherMethods.add(to: router)
+        let limits = self.configuration.connectionLimits
         return Application(
             router: router,
-            server: ConnectionLimits(patience: self.configuration.patience).server,
+            server: limits.server,
             configuration: ApplicationConfiguration(
                 address: .hostname(self.configuration.host, port: self.configuration.port), serverName: nil,
-                availableConnectionsDelegate: MaximumAvailableConnections(self.configuration.maximumConnections)),
+                availableConnectionsDelegate: MaximumAvailableConnections(limits.maximum)),
             services: self.services,
             onServerRunning: { channel in
+                await limits.guarding(channel, logger: self.logger)
                 guard let port = channel.localAddress?.port else { return }
                 await self.configuration.listening(port)
             },
             logger: self.logger)
     }
 
-    private var checks: [HealthRoutes.Check] {
-        var checks = [HealthRoutes.Check("database") { (try? await self.access.grants(.share)) != nil }]
-        if let live = self.live { checks.append(HealthRoutes.Check("broker") { live.isConnected() }) }
-        if let intake = self.configuration.intake {
-            checks.append(HealthRoutes.Check("intake") { intake.isConnected })
+    /// The friends of OwnTracks phones, with the names that the operator gave them.
+    private var friends: PhoneRoutes.Friends {
+        let live = self.live ?? .none
+        let names = RuleStore(self.database)
+        return { caller, own in
+            let newest = OwnTracksFriends.newest(of: live.positions(), for: caller, beside: own)
+            guard !newest.isEmpty else { return [] }
+            // Without its database the gateway shows friends without names.
+            let labels = (try? await names.labels(of: newest.map(\.id))) ?? [:]
+            return OwnTracksFriends.messages(newest, labels: labels)
         }
-        if let history = self.history {
-            checks.append(
-                HealthRoutes.Check("history") { (try? await history.trackables(after: nil, limit: 1)) != nil })
-        }
-        return checks
     }
 
     private func lookUpFigures() async {
@@ -167,7 +183,9 @@ public struct Gateway: Service {
         router.add(middleware: OverlandAnswers(paths: self.configuration.phones.overlandPaths))
         let authenticator = Authenticator(store: self.access, configuration: self.configuration)
         router.add(middleware: AccessMiddleware(authenticator: authenticator, configuration: self.configuration))
-        HealthRoutes(checks: self.checks, metrics: self.metrics) { await self.lookUpFigures() }.add(to: router)
+        let checks = GatewayChecks(
+            configuration: self.configuration, access: self.access, live: self.live, history: self.history)
+        HealthRoutes(checks: checks.all, metrics: self.metrics) { await self.lookUpFigures() }.add(to: router)
         SessionRoutes(authenticator: authenticator, store: self.access, configuration: self.configuration).add(
             to: router)
         APIRoutes(
@@ -177,10 +195,24 @@ public struct Gateway: Service {
         if let intake = self.configuration.intake {
             PhoneRoutes(
                 configuration: self.configuration.phones, quarantine: Quarantine(database: self.database),
-                take: self.figures.counted(intake.take)
+                friends: self.friends, commands: intake.commands,
+                take: self.judged(self.figures.counted(intake.take))
             ).add(to: router)
         }
         PageRoutes(leaflet: self.configuration.leaflet, tiles: self.tiles).add(to: router)
         return router
+    }
+
+    /// Returns the same taking, which judges the clock of the device by the newest point of each batch.
+    private func judged(_ take: @escaping PhoneRoutes.Take) -> PhoneRoutes.Take {
+        guard let hub = self.hub else { return take }
+        return { (id, batch) async throws(TrackingError) in
+            let points = batch.records.compactMap { draft -> Location? in
+                guard case .point(let point) = draft.content else { return nil }
+                return point
+            }
+            if let newest = points.max(by: { $0.time < $1.time }) { hub.received(newest, of: id) }
+            try await take(id, batch)
+        }
     }
 }

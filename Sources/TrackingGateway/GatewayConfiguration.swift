@@ -1,3 +1,5 @@
+public import ServiceLifecycle
+
 /// What a gateway is told once.
 public struct GatewayConfiguration: Sendable {
     /// The address to listen on.
@@ -25,7 +27,8 @@ public struct GatewayConfiguration: Sendable {
     /// How long a peer may take: to send a header, to send a request (with a second more for each KB, up to ten times as long),
     /// to take some of an answer.
     package var patience = Duration.seconds(30)
-    /// The most connections at once; those that are more wait to be accepted.
+    /// The most connections at once; those that are more wait to be accepted. The system's limit of descriptors less 200 is the
+    /// most all the same.
     public var maximumConnections = 20_000
     /// Who is told by HTTP of what happens.
     package var webhooks: [Webhook] = []
@@ -33,6 +36,12 @@ public struct GatewayConfiguration: Sendable {
     package var webhookKinds = Set(Outbox.Kind.allCases)
     /// What publishes what comes in; `nil` where nothing does.
     public var intake: Intake?
+    /// The services that run as long as the gateway, and end after ``intake``.
+    public var companions: [any Service] = []
+    /// The path of the history's file, whose disk counts for the readiness; `nil` where the history is on a server.
+    public var historyFile: String?
+    /// A Boolean value that indicates whether a history that does not exist is a reason not to be ready.
+    public var isHistoryConfigured = false
     /// Told the port once it listens.
     public var listening: @Sendable (Int) async -> Void
 
@@ -55,6 +64,16 @@ public struct GatewayConfiguration: Sendable {
         self.port = port
         self.database = database
         self.listening = listening
+    }
+
+    /// `true` where a proxy that speaks TLS brings all requests, and says whose each is.
+    var isBehindProxy: Bool { self.url?.hasPrefix("https:") == true }
+
+    /// The limits of the connections.
+    var connectionLimits: ConnectionLimits {
+        ConnectionLimits(
+            patience: self.patience, maximum: ConnectionLimits.maximum(atMost: self.maximumConnections),
+            isBehindProxy: self.isBehindProxy)
     }
 
     /// How many requests a second one token may make in the long run, > 0; ten seconds' worth of them may come at once.

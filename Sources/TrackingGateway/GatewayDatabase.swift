@@ -25,7 +25,8 @@ package struct GatewayDatabase: Sendable {
     }
 
     /// The steps of all parts, in order.
-    static let migrations: [Migration] = AccessSchema.migrations + Quarantine.migrations + RulesSchema.migrations
+    static let migrations: [Migration] =
+        AccessSchema.migrations + Quarantine.migrations + RulesSchema.migrations + Erasures.migrations
 
     /// Opens the file, or makes it, for its owner alone; its folder exists.
     ///
@@ -55,6 +56,8 @@ package struct GatewayDatabase: Sendable {
         configuration.maximumReaderCount = 4
         configuration.prepareDatabase { db in
             try db.execute(sql: "PRAGMA journal_size_limit = 16777216")
+            // Of what is deleted, positions among it, no byte stays in the file.
+            try db.execute(sql: "PRAGMA secure_delete = ON")
         }
         return configuration
     }
@@ -99,6 +102,17 @@ package struct GatewayDatabase: Sendable {
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(TrackingError) -> Value {
         do { return try await self.pool.write(body) } catch { throw Self.explain(error, self.path) }
+    }
+
+    /// Writes the file anew and empties its write-ahead log, so that neither has a byte of deleted rows. Programs that read the file
+    /// at that moment are waited for, 5 s at most.
+    ///
+    /// - Throws: `storeFailed`: the files may still have some of it.
+    package func overwriteDeleted() async throws(TrackingError) {
+        do {
+            try await self.pool.vacuum()
+            try await self.pool.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
+        } catch { throw Self.explain(error, self.path) }
     }
 
     /// Closes it. Nothing may be called afterwards.

@@ -77,4 +77,14 @@ extension AssetPublisher {
         }
         self.mailbox.post(event(number))
     }
+
+    /// Publishes an event of every trackable, and records it.
+    ///
+    /// - Throws: `payloadTooLarge` for a detail of more than ``WireLimits/maximumDetailBytes``, which readers refuse.
+    public func tell(
+        _ kind: TrackingEvent.Kind, _ detail: [String: TrackingEvent.DetailValue] = [:]
+    ) throws(TrackingError) {
+        try TrackingEvent.check(detail, of: kind)
+        self.mailbox.post(.notice(kind, detail))
+    }
 }

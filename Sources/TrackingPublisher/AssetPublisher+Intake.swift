@@ -20,7 +20,7 @@ extension AssetPublisher {
     ///   - drafts: At most ``maximumDrafts``.
     ///   - limit: How long they may take to be safe.
     /// - Returns: Their names, in their order; two that are the same have the same.
-    /// - Throws: `payloadTooLarge`: too many. `spoolFailed`, `spoolDamaged`: not recorded. After `limit` what is waited for:
+    /// - Throws: `payloadTooLarge`: too many, or the detail of an event has more than ``WireLimits/maximumDetailBytes``. `spoolFailed`, `spoolDamaged`: not recorded. After `limit` what is waited for:
     ///   `brokerUnreachable`, `notAcknowledged`, or why the broker refuses; they are recorded then, and tried on. `stopped`.
     public func take(
         _ drafts: [RecordDraft], for id: TrackableID, within limit: Duration
@@ -29,6 +29,7 @@ extension AssetPublisher {
             throw TrackingError(
                 .payloadTooLarge, "\(drafts.count) records are too many; at most \(Self.maximumDrafts) go together")
         }
+        for case .event(let event) in drafts.lazy.map(\.content) { try event.checkDetail() }
         guard !drafts.isEmpty else { return [] }
         let deadline = self.clock.moment.now.advanced(by: limit)
         let answer = await self.request { .take(drafts, of: id, by: deadline, request: $0) }
@@ -45,6 +46,16 @@ extension AssetPublisher {
     /// - Parameter told: The last position that was heard of it, of whatever publisher; `nil`: whatever there is.
     public func forgetPosition(of id: TrackableID, through told: Location?) {
         self.mailbox.post(.forget(id, through: told))
+    }
+
+    /// Erases the records of a trackable from the log, those that wait to be sent included: see ``SpoolStorage/erase(_:before:)``.
+    /// Recorders learn that their numbers are gone. The last published position is not affected:
+    /// ``forgetPosition(of:through:)``.
+    ///
+    /// - Parameter time: Only records of an earlier time; `nil` for all.
+    /// - Throws: `spoolFailed`, `spoolDamaged`, `stopped`.
+    public func erase(_ id: TrackableID, before time: UnixTime?) async throws(TrackingError) {
+        try await self.log.inquire { (storage) throws(TrackingError) in try await storage.erase(id, before: time) }
     }
 
     /// Carries every trackable of which the log holds records, until those are safe: what was left when the program ended

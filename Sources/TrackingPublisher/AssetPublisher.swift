@@ -163,11 +163,6 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     /// The battery's charge in percent, 0…100; `nil` is unknown.
     public func batteryRead(_ percent: Double?) { self.mailbox.post(.battery(percent)) }
 
-    /// Something to tell everyone who listens to the trackables' events.
-    public func tell(_ kind: TrackingEvent.Kind, _ detail: [String: TrackingEvent.DetailValue] = [:]) {
-        self.mailbox.post(.notice(kind, detail))
-    }
-
     /// No more fixes will come: the last one goes out, everything is acknowledged, presences are withdrawn and ``run()``
     /// returns; at the latest `within` from now, where it is given. A connection that waits to be tried again is tried at once, and
     /// what the broker refuses once more; then it is given up.
@@ -347,7 +342,9 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             self.logger.warning("a fix was not taken", metadata: ["reason": "\(error)", "unsaid": "\(unsaid)"])
         case .extraLeftOut(let error):
             guard let unsaid = self.mayWarn(of: error) else { return }
-            self.logger.warning("extra was left out", metadata: ["reason": "\(error)", "unsaid": "\(unsaid)"])
+            self.logger.warning(
+                "extra or the id of the trip was left out of a fix",
+                metadata: ["reason": "\(error)", "unsaid": "\(unsaid)"])
         case .captured(let id, let fix, let verdict):
             self.captures.tell(CapturedFix(trackable: id, fix: fix, verdict: verdict))
         case .resolutionChanged(let id, let inForce):

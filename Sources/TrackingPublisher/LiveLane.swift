@@ -125,7 +125,8 @@ struct LiveLane: Sendable {
     mutating func finish(wallClock: UnixTime?) {
         let isUnheard = self.waiting == nil && self.inFlight == nil && self.last == nil
         let timely = self.skipped.lastIndex { Self.isTimely($0, wallClock) }
-        guard let place = timely ?? (isUnheard ? self.skipped.indices.last : nil),
+        let any = self.skipped.lastIndex { LivePosition.fault(of: $0, at: nil) == nil }
+        guard let place = timely ?? (isUnheard ? any : nil),
             self.skipped[place].seq ?? 0 > self.waiting?.seq ?? 0
         else { return }
         let newest = self.skipped.remove(at: place)
@@ -144,7 +145,7 @@ struct LiveLane: Sendable {
     }
 
     private static func isTimely(_ fix: Location, _ wallClock: UnixTime?) -> Bool {
-        wallClock.map { fix.time.since($0) <= LocationFilter.maximumAhead } ?? true
+        LivePosition.fault(of: fix, at: wallClock) == nil
     }
 
     /// The broker took the update in flight.

@@ -12,8 +12,10 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
     public var lease: Duration = .seconds(90)
     /// The resolution of trackables without constraints that nobody asks anything of.
     public var defaultResolution = Resolution.standard
-    /// The finest that strangers may ask of this device; a trackable or its constraints may say otherwise.
-    public var floor: Resolution?
+    /// The finest resolution that a request can reach; a trackable or its constraints may override it. `nil` is no floor.
+    public var floor: Resolution? = .standardFloor
+    /// The coarsest resolution that a request can reach; a trackable or its constraints may override it. `nil` is no ceiling.
+    public var ceiling: Resolution? = .standardCeiling
     /// A constant resolution of the receiver, in place of the finest that the trackables call for.
     public var sensorResolution: Resolution?
     /// Whether positions also go out as the receiver told them, on the raw lane; only where ``sendsLive``.
@@ -67,9 +69,13 @@ public struct Trackable: Hashable, Sendable {
     /// The finest that strangers may ask of this one, in place of the publisher's, and without making constraints of it;
     /// ``constraints`` may say otherwise.
     public var floor: Resolution?
+    /// The coarsest resolution that a request can reach for this trackable, in place of the publisher's ceiling;
+    /// ``constraints`` may override it.
+    public var ceiling: Resolution?
     /// Which of the two distances between updates must be reached.
     public var filter = FilterRule.both
-    /// The longest time without an update; `nil` is the larger of 60 s and ten intervals, zero is never.
+    /// The longest time without an update; `nil` is the larger of 60 s and ten intervals of the trackable's own resolution,
+    /// zero is never.
     public var maximumSilence: Duration?
     /// Whether the last position goes out again when no new one does.
     var isRepeated = true

@@ -28,6 +28,16 @@ public struct PublisherSnapshot: Hashable, Sendable {
         public var trip: Trip?
     }
 
+    /// The records of the log that wait for a recorder.
+    public struct Unrecorded: Hashable, Sendable {
+        /// The number of records.
+        public var count: Int
+        /// The time since a record was last acknowledged, or since the oldest began to wait.
+        public var wait: Duration
+        /// The recorders that must acknowledge them; empty where any recorder may.
+        public var recorders: [ClientID]
+    }
+
     /// When this was so.
     public var time: UnixTime
     /// The connection.
@@ -40,6 +50,8 @@ public struct PublisherSnapshot: Hashable, Sendable {
     public var lastFix: Location?
     /// The charge of the battery in percent.
     public var battery: Double?
+    /// The records that wait for a recorder; `nil` where none waits.
+    public var unrecorded: Unrecorded?
 }
 
 /// A command that came from the broker and is to be carried out.

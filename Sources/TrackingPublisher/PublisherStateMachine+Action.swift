@@ -74,7 +74,7 @@ extension PublisherStateMachine {
         case recordsRefused(TrackableID, TrackingError)
         /// Tell the operator: a fix was not taken, and why.
         case fixRefused(TrackingError)
-        /// Tell the operator: what was extra in a fix was left out of it, and why.
+        /// Report that the `extra` or the id of the trip was left out of a fix, and why.
         case extraLeftOut(TrackingError)
         /// Tell the caller: a fix was captured, and what became of it.
         case captured(TrackableID, Location, LocationFilter.Verdict)

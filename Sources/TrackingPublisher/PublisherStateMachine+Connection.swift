@@ -56,7 +56,7 @@ extension PublisherStateMachine {
             self.assets[id]?.connectionLost()
             self.timers.remove(.announce(id))
         }
-        return [.connectionChanged(disconnection)] + actions + self.states(reason: disconnection.reason)
+        return [.connectionChanged(disconnection)] + actions + self.states(reason: disconnection.reason, at: moment)
     }
 
     private mutating func subscribed(
@@ -71,7 +71,7 @@ extension PublisherStateMachine {
                 return refusal.map { self.refused(id, $0, at: moment) } ?? []
             }
         case .settle(let ids, let left):
-            guard self.session.settled(now: moment.now) else { return self.takenOver() }
+            guard self.session.settled(now: moment.now) else { return self.takenOver(at: moment) }
             let paths = left.filter { self.assets[$0] == nil }.map {
                 self.configuration.topicRoot.path(.publishers($0))
             }
@@ -108,12 +108,12 @@ extension PublisherStateMachine {
         return Set(cleared).union(self.departures.keys).filter { self.assets[$0] == nil }
     }
 
-    private mutating func takenOver() -> [Action] {
+    private mutating func takenOver(at moment: Moment) -> [Action] {
         let error = TrackingError(
             .takenOver,
             "another program uses the client id '\(self.session.client)'; give each program a client id of its own")
         for id in self.assets.keys { self.assets[id]?.failure = error }
-        return self.states(reason: error) + [.send([.close(within: .zero)])]
+        return self.states(reason: error, at: moment) + [.send([.close(within: .zero)])]
     }
 
     private mutating func published(_ token: TransportToken, _ refusal: TrackingError?, at moment: Moment) -> [Action] {
@@ -124,7 +124,7 @@ extension PublisherStateMachine {
                 self.assets[id]?.isUpdateAcknowledged = true
                 self.assets[id]?.lastWait = nil
                 self.lastAcknowledged = moment.wall
-                return self.updateTaken(of: id, at: moment) + self.state(of: id, reason: nil)
+                return self.updateTaken(of: id, at: moment) + self.state(of: id, reason: nil, at: moment)
             }
             if refusal.isContentRefusal { return self.updateRefused(of: id, refusal, at: moment) }
             // The connection stands: it did not end on the batch that is on its way.
@@ -137,7 +137,7 @@ extension PublisherStateMachine {
             // Where nothing is sent live, a batch proves what an update does elsewhere.
             guard refusal == nil, !self.configuration.sendsLive else { return actions }
             self.assets[id]?.isUpdateAcknowledged = true
-            return actions + self.state(of: id, reason: nil)
+            return actions + self.state(of: id, reason: nil, at: moment)
         case .raw(let id):
             // A refused raw lane is no reason to hold back the position itself.
             self.assets[id]?.rawLane?.acknowledged()
@@ -148,7 +148,7 @@ extension PublisherStateMachine {
             guard let underWay = self.assets[id]?.resolutionsUnderWay else { return [] }
             self.assets[id]?.resolutionsUnderWay = max(0, underWay - 1)
             self.answered(.resolution, of: id, isRefused: refusal != nil, at: moment)
-            return self.resolutionMayHaveChanged(id)
+            return self.resolutionMayHaveChanged(id, at: moment)
         case .departure(let id):
             return self.departureTaken(of: id)
         case .clearing(let topic):
@@ -177,11 +177,11 @@ extension PublisherStateMachine {
         guard !error.isNameRefusal else {
             self.assets[id]?.failure = error
             self.timers.remove(.silence(id))
-            return self.states(reason: error)
+            return self.states(reason: error, at: moment)
         }
         self.assets[id]?.refused(error, now: moment.now)
         if let retryAt = self.assets[id]?.refusal?.retryAt { self.timers.set(.retry(id), deadline: retryAt) }
-        return self.states(reason: error)
+        return self.states(reason: error, at: moment)
     }
 
     // MARK: - Receiving
@@ -211,8 +211,7 @@ extension PublisherStateMachine {
             let presence = try Self.presence(payload, .subscriber)
             return self.heard(presence, .subscriber, on: id, from: client, isRetained: message.isRetained, at: moment)
         case .request(let id, let client):
-            let request = try payload.map { (bytes) throws(TrackingError) in try MessageCodec.decodeRequest(bytes) }
-            return self.requested(request, on: id, by: client, at: moment)
+            return try self.received(request: message.payload, on: id, by: client, at: moment)
         case .ack(let id, let recorder):
             return try self.acknowledged(by: recorder, of: id, payload, isRetained: message.isRetained, at: moment)
         case .command(let id):
@@ -273,7 +272,9 @@ extension PublisherStateMachine {
 
     /// What a publisher listens to about one of its trackables.
     func filters(_ id: TrackableID) -> [TopicFilter] {
-        let recorders = self.configuration.recording.recorders.sorted()
-        return [.publishers(id), .subscribers(id), .requests(id)] + recorders.map { .topic(.ack(id, $0)) }
+        let recording = self.configuration.recording
+        let named = recording.recorders.sorted().map { TopicFilter.topic(.ack(id, $0)) }
+        let acknowledgements = named.isEmpty && recording.unnamedRecorder != .none ? [.acks(id)] : named
+        return [.publishers(id), .subscribers(id), .requests(id)] + acknowledgements
     }
 }

@@ -12,7 +12,21 @@ extension PublisherStateMachine {
         return PublisherSnapshot(
             time: moment.wall, link: self.link, trackables: trackables.sorted { $0.id < $1.id },
             sensorResolution: self.sensor, lastFix: self.assets.values.compactMap(\.lastFix).max { $0.time < $1.time },
-            battery: self.battery)
+            battery: self.battery, unrecorded: self.unrecorded(at: moment))
+    }
+
+    /// The records that wait for a recorder; `nil` where none waits, or none is waited for.
+    private func unrecorded(at moment: Moment) -> PublisherSnapshot.Unrecorded? {
+        guard self.configuration.recording.needsRecorder else { return nil }
+        let count = self.assets.values.reduce(0) { $0 + $1.spool.queued }
+        let left = self.logs.values.reduce(0) { $0 + $1.streams.reduce(0) { $0 + $1.stored.count } }
+        guard count + left > 0 else { return nil }
+        let since = self.assets.values.compactMap(\.spool.unrecordedSince).min()
+        let wait = since.map { $0.duration(to: moment.now) } ?? .zero
+        // A trackable is left with records in the log only where no recorder answers.
+        return PublisherSnapshot.Unrecorded(
+            count: count + left, wait: left > 0 ? max(wait, Self.drainPause) : wait,
+            recorders: self.configuration.recording.recorders.sorted())
     }
 
     // MARK: - A fix now
@@ -63,6 +77,7 @@ extension PublisherStateMachine {
         (next.isClientRandom, next.takesCommands) = (old.isClientRandom, old.takesCommands)
         next.sendsLive = old.sendsLive
         next.recording.recorders = old.recording.recorders
+        next.recording.unnamedRecorder = old.recording.unnamedRecorder
         self.configuration = next
         var actions = next.capture == old.capture ? [] : self.capture(as: next.capture, at: moment)
         let (zones, oldZones) = (next.capture?.zones.zones ?? [], old.capture?.zones.zones ?? [])
@@ -110,8 +125,12 @@ extension PublisherStateMachine {
                 actions += self.announce(id, at: moment)
             }
         }
-        let floor = self.assets[id]?.trackable.floor ?? new.floor
-        return actions + self.reconsider(id, [.defaultChanged(new.defaultResolution), .floorChanged(floor)])
+        let own = self.assets[id]?.trackable
+        let changes: [ConditionChange] = [
+            .defaultChanged(new.defaultResolution), .floorChanged(own?.floor ?? new.floor),
+            .ceilingChanged(own?.ceiling ?? new.ceiling),
+        ]
+        return actions + self.reconsider(id, changes, at: moment)
     }
 
     /// Everyone hears that nobody is here any more; what is on its way is not known to have arrived.
@@ -127,14 +146,14 @@ extension PublisherStateMachine {
             self.assets[id]?.since = nil
         }
         if self.session.isAnnounced { actions.append(self.sayGoodbye()) }
-        return actions + self.states(reason: nil)
+        return actions + self.states(reason: nil, at: moment)
     }
 
     private mutating func switchedOn(at moment: Moment) -> [Action] {
         guard self.session.isAnnounced else { return [] }
         var actions = self.sayAlive()
         for id in Array(self.assets.keys) { actions += self.enter(id, at: moment) }
-        return actions + self.states(reason: nil)
+        return actions + self.states(reason: nil, at: moment)
     }
 
     // MARK: - Commands
@@ -181,7 +200,7 @@ extension PublisherStateMachine {
             let message = OutgoingMessage(topic: topic, payload: bytes, isRetained: false, properties: properties)
             actions.append(.send([.publish(message, self.token(.other))]))
         }
-        return actions + self.tellAnswer(answer.members, of: command.trackable, at: moment)
+        return actions + self.tellAnswer(answer.eventDetail, of: command.trackable, at: moment)
     }
 
     private mutating func tellAnswer(_ detail: [String: JSONValue], of id: TrackableID, at moment: Moment) -> [Action] {

@@ -23,12 +23,23 @@ extension PublisherStateMachine {
         return actions + self.lookUp(id)
     }
 
-    /// Carries everything of which the log holds something, until that is safe.
+    /// Carries everything of which the log holds something, until that is safe. A recorder that may be started later gets the time
+    /// to answer.
     mutating func drain(at moment: Moment) -> [Action] {
         let waiting = self.logs.filter { log in
             log.value.streams.contains { !$0.stored.isEmpty || $0.id != log.value.current }
         }
-        return waiting.keys.flatMap { self.carry($0, until: moment.now, at: moment) }
+        let pause = self.configuration.recording.expectsLaterRecorder ? Self.drainPause : .zero
+        return waiting.keys.flatMap { self.carry($0, until: moment.now.advanced(by: pause), at: moment) }
+    }
+
+    /// Tracks every trackable that was left with records in the log, at most once in ``drainPause``: a recorder answers.
+    mutating func drainForRecorder(at moment: Moment) -> [Action] {
+        guard self.configuration.recording.expectsLaterRecorder, !self.logs.isEmpty,
+            self.lastDrain.map({ $0.advanced(by: Self.drainPause) <= moment.now }) ?? true
+        else { return [] }
+        self.lastDrain = moment.now
+        return self.drain(at: moment)
     }
 
     /// A trackable that records come of is carried, for so long at least.
@@ -71,8 +82,8 @@ extension PublisherStateMachine {
     /// Nothing came for a while: leave is taken, once all that came is safe.
     mutating func leaseEnded(_ id: TrackableID, at moment: Moment) -> [Action] {
         guard let asset = self.assets[id] else { return [] }
-        let isDrained = asset.isWritten && asset.spool.isDrained && !asset.spool.owesDeclaration
-        if isDrained, self.intakes[id]?.isIdle ?? true { return self.remove(id, at: moment) }
+        let isFinished = asset.isWritten && asset.spool.isFinished && !asset.spool.owesDeclaration
+        if isFinished, self.intakes[id]?.isIdle ?? true { return self.remove(id, at: moment) }
         self.timers.set(.lease(id), deadline: moment.now.advanced(by: Self.drainPause))
         return []
     }
@@ -146,15 +157,15 @@ extension PublisherStateMachine {
         actions += self.sendNext(of: id, at: moment)
         guard let stream = self.assets[id]?.stream else { return actions }
         actions += self.askSpool(of: id, at: moment) {
-            $0.appended(seqs, of: stream, now: moment.now) + $0.flush(now: moment.now)
+            $0.appended(seqs, of: stream, now: moment.now)
+                + $0.hurried(through: seqs.last ?? 0, of: stream, now: moment.now)
         }
         return actions + self.settleIntake(of: id)
     }
 
     private mutating func settleIntake(of id: TrackableID) -> [Action] {
-        guard let spool = self.assets[id]?.spool, let receipts = self.intakes[id]?.settle(isStored: spool.holds) else {
-            return []
-        }
+        guard let spool = self.assets[id]?.spool, let receipts = self.intakes[id]?.settle(isStored: spool.isAwaited)
+        else { return [] }
         return self.answer(receipts, of: id) + self.lookUp(id)
     }
 
@@ -216,12 +227,16 @@ extension PublisherStateMachine {
                 error.code, "not taken: \(error.message); \(count) records are tried on", reasonCode: error.reasonCode)
         }
         let missing = asset?.spool.recordersWithout(left).sorted().map { "'\($0)'" } ?? []
-        guard !missing.isEmpty else {
+        guard missing.isEmpty else {
+            return TrackingError(
+                .notAcknowledged,
+                "\(count) records wait for \(missing.joined(separator: ", ")) to acknowledge them; is it running?")
+        }
+        guard self.configuration.recording.unnamedRecorder == .running, asset?.spool.unsent == 0 else {
             return TrackingError(.refused, "the broker has not taken \(count) records yet; they are tried on")
         }
         return TrackingError(
-            .notAcknowledged,
-            "\(count) records wait for \(missing.joined(separator: ", ")) to acknowledge them; is it running?")
+            .notAcknowledged, "\(count) records wait for a recorder to acknowledge them; is the history usable?")
     }
 
     /// Where the log keeps how new what was told of a trackable is.

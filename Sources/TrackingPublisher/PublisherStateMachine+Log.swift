@@ -151,6 +151,8 @@ extension PublisherStateMachine {
             if stream == self.assets[id]?.stream { self.assets[id]?.lane.forget(seqs) }
             for index in self.senders.indices { self.senders[index].areSafe(seqs, of: stream) }
             return [.log(id, .remove(stream, seqs))] + self.intakeSafe(seqs, of: stream, id)
+        case .taken(let stream, let seqs):
+            return self.intakeSafe(seqs, of: stream, id)
         case .quarantine(let stream, let seq, let reason):
             return [.log(id, .quarantine(stream, seq, reason))]
         case .begin(let stream, let old):
@@ -200,7 +202,7 @@ extension PublisherStateMachine {
     /// Whether the live lane may be all that brings a record. Recorders take their time to acknowledge what comes there, and those
     /// who brought a record from outside wait for them.
     func countsLive(_ id: TrackableID) -> Bool {
-        self.assets[id]?.fed == nil || self.configuration.recording.recorders.isEmpty
+        self.assets[id]?.fed == nil || !self.configuration.recording.needsRecorder
     }
 
     /// The broker took an update: what it carried is safe once the own presence came back on this connection.
@@ -228,9 +230,10 @@ extension PublisherStateMachine {
         guard let payload else { return [] }
         let acknowledgement = try HistoryCodec.decodeAcknowledgement(payload)
         let given = self.assets[id]?.lastSeq ?? 0
-        return self.askSpool(of: id, at: moment) {
+        let actions = self.askSpool(of: id, at: moment) {
             $0.acknowledged(by: recorder, acknowledgement, given: given, isRetained: isRetained, now: moment.now)
         }
+        return actions + (isRetained ? [] : self.drainForRecorder(at: moment))
     }
 
     /// Lets go everything that was not sent: none of it rides along with a live position, or is told as an event, either.

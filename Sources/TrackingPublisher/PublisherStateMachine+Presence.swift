@@ -2,9 +2,6 @@ import TrackingCore
 
 /// Who else is on the trackables, and what they ask.
 extension PublisherStateMachine {
-    /// The most requests remembered of clients that are not present, a trackable.
-    static let maximumRequests = 20_000
-
     mutating func heard(
         _ liveness: Liveness?, from client: ClientID, isRetained: Bool, at moment: Moment
     ) -> [Action] {
@@ -12,7 +9,9 @@ extension PublisherStateMachine {
             return self.apply(
                 self.presence.heard(liveness, from: client, isRetained: isRetained, now: moment.now), at: moment)
         }
-        guard self.session.heardOwn(liveness, isRetained: isRetained) else { return self.states(reason: nil) }
+        guard self.session.heardOwn(liveness, isRetained: isRetained) else {
+            return self.states(reason: nil, at: moment)
+        }
         return self.sayAlive()
     }
 
@@ -35,7 +34,7 @@ extension PublisherStateMachine {
         guard kind == .publisher, let presence, presence.session == self.session.session,
             presence.connection == self.session.connection
         else { return [] }
-        return self.presenceConfirmed(of: id, at: moment) + self.state(of: id, reason: nil)
+        return self.presenceConfirmed(of: id, at: moment) + self.state(of: id, reason: nil, at: moment)
     }
 
     mutating func apply(_ changes: [PresenceStateMachine.Change], at moment: Moment) -> [Action] {
@@ -81,7 +80,7 @@ extension PublisherStateMachine {
             // Its request, where it is known already, takes effect in the same breath.
             let request = self.requests[id]?[subscriber.client]?[subscriber.session]
             return self.reconsider(
-                id, [.subscriberCame(subscriber)] + (request.map { [.requestMade(subscriber, $0)] } ?? []))
+                id, [.subscriberCame(subscriber)] + (request.map { [.requestMade(subscriber, $0)] } ?? []), at: moment)
         case .left:
             self.crowded.remove(id)
             // Its request stands until it is dropped, or another session of the client asks: a lease that ran out may
@@ -89,7 +88,7 @@ extension PublisherStateMachine {
             if self.requests[id]?[subscriber.client]?.count ?? 0 > 1 {
                 self.requests[id]?[subscriber.client]?[subscriber.session] = nil
             }
-            return self.reconsider(id, [.subscriberLeft(subscriber)])
+            return self.reconsider(id, [.subscriberLeft(subscriber)], at: moment)
         case .changed:
             // It connected again, to a broker that may not tell it what stands.
             self.announceSoon(id, at: moment)
@@ -99,65 +98,11 @@ extension PublisherStateMachine {
         }
     }
 
-    /// Every request that is known is to be heard again on this connection: one that was dropped meanwhile is told by nobody. It
-    /// stands at the broker, or comes with the announcement of who sees this publisher arrive.
-    mutating func expectRequests(at moment: Moment) {
-        self.unconfirmed = self.requests.mapValues { Set($0.keys) }
-        guard !self.unconfirmed.isEmpty else { return }
-        self.timers.set(.requests, deadline: moment.now.advanced(by: self.session.lease))
-    }
-
-    /// What was not heard again counts as dropped.
-    mutating func requestsExpected(at moment: Moment) -> [Action] {
-        let lost = self.unconfirmed
-        return lost.flatMap { id, clients in clients.flatMap { self.requested(nil, on: id, by: $0, at: moment) } }
-    }
-
     /// Announced again at a random moment: brokers may not deliver retained messages to those who come.
     private mutating func announceSoon(_ id: TrackableID, at moment: Moment) {
         guard self.timers.deadline(of: .announce(id)) == nil else { return }
         let wait = Duration.milliseconds(Int.random(in: 0..<1000, using: &self.random))
         self.timers.set(.announce(id), deadline: moment.now.advanced(by: wait))
-    }
-
-    mutating func requested(
-        _ request: ResolutionRequest?, on id: TrackableID, by client: ClientID, at moment: Moment
-    ) -> [Action] {
-        guard self.assets[id] != nil else { return [] }
-        self.unconfirmed[id]?.remove(client)
-        guard let request else {
-            let sessions = (self.requests[id]?.removeValue(forKey: client) ?? [:]).keys
-            return self.reconsider(id, sessions.map { .requestDropped(SubscriberID(client: client, session: $0)) })
-        }
-        let subscriber = SubscriberID(client: client, session: request.session)
-        guard self.makeRoom(for: client, on: id) else { return [] }
-        // A client has one standing request; that of an earlier session counts only while it is still present.
-        let standing = (self.requests[id]?[client] ?? [:]).filter {
-            self.isPresent(SubscriberID(client: client, session: $0.key), on: id)
-        }
-        self.requests[id, default: [:]][client] = standing.merging([request.session: request.resolution]) { $1 }
-        // From someone not present it takes effect when that presence arrives.
-        guard self.isPresent(subscriber, on: id) else { return [] }
-        return self.reconsider(id, [.requestMade(subscriber, request.resolution)])
-    }
-
-    /// Asked in place: an asset that is held while it changes makes the change copy everyone's requests.
-    private func isPresent(_ subscriber: SubscriberID, on id: TrackableID) -> Bool {
-        self.assets[id]?.funnel.subscribers.contains(subscriber) == true
-    }
-
-    /// Whether a request of this client can be taken in; those of clients that are gone make way.
-    private mutating func makeRoom(for client: ClientID, on id: TrackableID) -> Bool {
-        let requests = self.requests[id] ?? [:]
-        guard requests[client] == nil, requests.count >= Self.maximumRequests else { return true }
-        guard !self.crowded.contains(id) else { return false }
-        let present = Set(self.presence.members(of: .subscriber, on: id).map(\.client))
-        self.requests[id] = requests.filter { present.contains($0.key) }
-        guard self.requests[id]?.count ?? 0 < Self.maximumRequests else {
-            self.crowded.insert(id)
-            return false
-        }
-        return true
     }
 
     /// Whether another publisher, present or not, claims the trackable since later than this one.
@@ -182,6 +127,6 @@ extension PublisherStateMachine {
         self.assets[id]?.failure = error
         self.timers.remove(.silence(id))
         if self.configuration.onCollision == .clear { actions += self.clearRecords(of: id, at: moment) }
-        return actions + self.states(reason: error)
+        return actions + self.states(reason: error, at: moment)
     }
 }

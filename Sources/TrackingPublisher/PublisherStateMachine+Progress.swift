@@ -42,8 +42,8 @@ extension PublisherStateMachine {
         self.assets[id]?.spool.spoke()
         self.assets[id]?.unshownTrip = asset.unshownTrip ?? asset.trip.status(at: moment)
         // The state first: no resolution is published that tells an old one.
-        actions += self.state(of: id, reason: nil)
-        actions += self.resolutionMayHaveChanged(id)
+        actions += self.state(of: id, reason: nil, at: moment)
+        actions += self.resolutionMayHaveChanged(id, at: moment)
         // Where a newer one waits it goes out by itself.
         if self.sendsByItself, let update = self.assets[id]?.lane.again(now: moment.now) {
             actions += self.send(update, of: id, at: moment)
@@ -156,11 +156,11 @@ extension PublisherStateMachine {
     }
 
     /// The states that differ from what was told before.
-    mutating func states(reason: TrackingError?) -> [Action] {
-        self.assets.keys.flatMap { self.state(of: $0, reason: reason) }
+    mutating func states(reason: TrackingError?, at moment: Moment) -> [Action] {
+        self.assets.keys.flatMap { self.state(of: $0, reason: reason, at: moment) }
     }
 
-    mutating func state(of id: TrackableID, reason: TrackingError?) -> [Action] {
+    mutating func state(of id: TrackableID, reason: TrackingError?, at moment: Moment) -> [Action] {
         guard let asset = self.assets[id] else { return [] }
         let isConnected = if case .offline = self.session.phase { false } else { self.configuration.isOn }
         let state = asset.state(isConnected: isConnected, isAlive: self.session.isLivenessConfirmed)
@@ -171,7 +171,7 @@ extension PublisherStateMachine {
         guard state != asset.state || isNewReason else { return [] }
         self.assets[id]?.state = state
         self.assets[id]?.stateReason = why?.code
-        return [.stateChanged(id, state, why)] + self.resolutionMayHaveChanged(id)
+        return [.stateChanged(id, state, why)] + self.resolutionMayHaveChanged(id, at: moment)
     }
 
     // MARK: - Time
@@ -180,14 +180,16 @@ extension PublisherStateMachine {
         var actions = self.apply(self.presence.timerFired(now: moment.now), at: moment)
         if self.session.timerFired(now: moment.now) { actions += self.sayAlive() }
         actions += self.captureTimersFired(at: moment)
+        actions += self.waitingRequestsDue(at: moment)
         for timer in self.timers.popExpired(now: moment.now) {
             switch timer {
             case .silence(let id): actions += self.silenceEnded(id, at: moment)
             case .announce(let id): if self.session.isAnnounced { actions += self.announceAgain(id, at: moment) }
             case .retry(let id): actions += self.retry(id, at: moment)
-            case .lesser(let id): actions += self.tryLesser(id)
+            case .lesser(let id): actions += self.tryLesser(id, at: moment)
             case .asset(let id): actions += self.assetTimerFired(id, at: moment)
             case .lease(let id): actions += self.leaseEnded(id, at: moment)
+            case .resolution(let id): actions += self.dampingEnded(of: id, at: moment)
             case .intake(let id, let request): actions += self.intakeExpired(request, of: id)
             case .report: actions += self.reportFailed()
             case .requests: actions += self.requestsExpected(at: moment)
@@ -234,7 +236,7 @@ extension PublisherStateMachine {
         self.assets[id]?.lastWait = wait
         // Without a connection, the next one tries it.
         guard self.session.isAnnounced else { return [] }
-        return [self.subscribe(self.filters(id), .adding(id))] + self.states(reason: nil)
+        return [self.subscribe(self.filters(id), .adding(id))] + self.states(reason: nil, at: moment)
     }
 
     // MARK: - Leaving

@@ -34,13 +34,14 @@ extension PublisherStateMachine {
     }
 
     /// Asks for what was refused, or says it, once more.
-    mutating func tryLesser(_ id: TrackableID) -> [Action] {
+    mutating func tryLesser(_ id: TrackableID, at moment: Moment) -> [Action] {
         guard self.session.isConnected, let refusals = self.lesserRefusals[id] else { return [] }
         var actions: [Action] = []
         if refusals.what.contains(.commands) { actions += self.listenForCommands(on: [id]) }
-        if refusals.what.contains(.resolution) {
+        // The answer to one that is on its way decides about the next trial.
+        if refusals.what.contains(.resolution), self.assets[id]?.resolutionsUnderWay == 0 {
             self.assets[id]?.published = nil
-            actions += self.resolutionMayHaveChanged(id)
+            actions += self.resolutionMayHaveChanged(id, at: moment)
         }
         return actions
     }

@@ -6,7 +6,8 @@ extension PublisherStateMachine {
         guard self.assets[trackable.id] == nil, self.stop == nil else { return [] }
         var funnel = ResolutionStateMachine(
             policy: self.policy, constraints: trackable.constraints,
-            floor: trackable.floor ?? self.configuration.floor, default: self.configuration.defaultResolution)
+            floor: trackable.floor ?? self.configuration.floor,
+            ceiling: trackable.ceiling ?? self.configuration.ceiling, default: self.configuration.defaultResolution)
         _ = funnel.changed(.batteryRead(percent: self.battery))
         self.assets[trackable.id] = self.asset(trackable, funnel, at: moment)
         let departed = self.departureEnded(of: trackable.id)
@@ -14,7 +15,7 @@ extension PublisherStateMachine {
         var actions = departed + [.stateChanged(trackable.id, .offline, self.connectionRefusal)]
         actions += self.tellLifecycle(.started, of: [trackable.id], at: moment)
         actions += self.tellLowBattery(of: trackable.id, at: moment)
-        actions += self.resolutionMayHaveChanged(trackable.id)
+        actions += self.resolutionMayHaveChanged(trackable.id, at: moment)
         if case .offline = self.session.phase { return actions }
         actions.append(self.subscribe(self.filters(trackable.id), .adding(trackable.id)))
         return actions + self.listenForCommands(on: [trackable.id])
@@ -51,13 +52,16 @@ extension PublisherStateMachine {
             self.assets[trackable.id]?.proximity.destinationChanged(trackable.destination),
             self.assets[trackable.id]?.proximity.thresholdChanged(threshold),
         ].compactMap { $0 ?? nil }
-        let floor = trackable.floor ?? self.configuration.floor
+        let limits: [ConditionChange] = [
+            .floorChanged(trackable.floor ?? self.configuration.floor),
+            .ceilingChanged(trackable.ceiling ?? self.configuration.ceiling),
+        ]
         let battery = self.configuration.lowBattery
         self.assets[trackable.id]?.lowBatteryMayHaveChanged(default: battery)
         return self.tellLowBattery(of: trackable.id, at: moment)
             + self.reconsider(
                 trackable.id,
-                [.constraintsChanged(trackable.constraints), .floorChanged(floor)] + near.map { .nearChanged($0) })
+                [.constraintsChanged(trackable.constraints)] + limits + near.map { .nearChanged($0) }, at: moment)
     }
 
     /// Takes leave of one trackable: its presence and its resolution are cleared, its trip ends, its last
@@ -70,10 +74,11 @@ extension PublisherStateMachine {
         self.logs[id] = asset.held
         self.kept[Self.tripKey(id)] = asset.trip.encoded(at: moment)
         self.requests[id] = nil
+        self.requestLimits.forget(id)
         self.unsentEvents.forget(of: id) { _ in true }
         self.crowded.remove(id)
         self.lesserRefusals[id] = nil
-        for timer: Timer in [.silence(id), .announce(id), .retry(id), .lesser(id), .asset(id)] {
+        for timer: Timer in [.silence(id), .announce(id), .retry(id), .lesser(id), .asset(id), .resolution(id)] {
             self.timers.remove(timer)
         }
         // Of a trackable that another publisher owns, what stands is the other's.
@@ -107,14 +112,15 @@ extension PublisherStateMachine {
             return [.fixRefused(error)]
         }
         self.ages.moved(fix, wall: device.wall)
-        let (told, refusal) = Self.withoutBadExtra(fix)
-        let raw = WireLimits.allows(raw.time) ? Self.withoutBadExtra(raw).fix : nil
+        let (told, refusal) = Self.withoutRefusedMembers(fix)
+        let raw = WireLimits.allows(raw.time) ? Self.withoutRefusedMembers(raw).fix : nil
         return (refusal.map { [.extraLeftOut($0)] } ?? []) + self.captured(told, raw: raw, at: moment)
     }
 
-    /// An `extra` that readers do not take would keep the position, and every one that it rides along with, off the live lane.
-    private static func withoutBadExtra(_ fix: Location) -> (fix: Location, refusal: TrackingError?) {
-        guard fix.extra != nil else { return (fix, nil) }
+    /// Removes an `extra` and an id of a trip that readers refuse: they would keep the position, and every update that it is a
+    /// skipped point of, off the live lane.
+    private static func withoutRefusedMembers(_ fix: Location) -> (fix: Location, refusal: TrackingError?) {
+        guard fix.extra != nil || fix.tripID != nil else { return (fix, nil) }
         var fix = fix
         // It is given a number anew.
         fix.seq = nil
@@ -123,6 +129,7 @@ extension PublisherStateMachine {
             return (fix, nil)
         } catch {
             fix.extra = nil
+            if fix.tripID?.isTripID == false { fix.tripID = nil }
             return (fix, error)
         }
     }
@@ -182,7 +189,7 @@ extension PublisherStateMachine {
         let wall = self.believedTime(at: moment)
         // At every fix, recorded or not.
         if let near = self.assets[id]?.proximity.moved(shown, now: moment.now, wallClock: wall) {
-            actions += self.reconsider(id, [.nearChanged(near)])
+            actions += self.reconsider(id, [.nearChanged(near)], at: moment)
         }
         if let raw, let rawLocation = self.assets[id]?.capturedRaw(raw) {
             _ = self.assets[id]?.rawLane?.captured(rawLocation, now: moment.now, wallClock: wall)
@@ -218,7 +225,7 @@ extension PublisherStateMachine {
         var actions: [Action] = []
         for id in self.assets.keys {
             actions += self.tellLowBattery(of: id, at: moment)
-            actions += self.reconsider(id, [.batteryRead(percent: percent)])
+            actions += self.reconsider(id, [.batteryRead(percent: percent)], at: moment)
         }
         return actions
     }
@@ -255,47 +262,6 @@ extension PublisherStateMachine {
             actions += self.tell(.clockJump, ["seconds": .number(step.inSeconds)], of: id, at: moment)
         }
         return actions
-    }
-
-    /// The one funnel: there is no other way for a resolution to change. What changes in one breath is told once.
-    mutating func reconsider(_ id: TrackableID, _ changes: [ConditionChange]) -> [Action] {
-        for change in changes { self.assets[id]?.reconsider(change) }
-        return self.resolutionMayHaveChanged(id)
-    }
-
-    /// Tells what differs from what was told before: to the source, and to whoever listens.
-    mutating func resolutionMayHaveChanged(_ id: TrackableID) -> [Action] {
-        var actions = self.sensorMayHaveChanged()
-        guard let asset = self.assets[id], asset.failure == nil, asset.inForce != asset.published else {
-            return actions
-        }
-        let inForce = asset.inForce
-        if self.session.isAnnounced, asset.isSending,
-            asset.resolutionsUnderWay < Self.maximumResolutionsUnderWay
-        {
-            self.assets[id]?.published = inForce
-            self.assets[id]?.resolutionsUnderWay += 1
-            actions.append(self.publish(.resolution(id), MessageCodec.encode(inForce), .resolution(id)))
-        }
-        guard inForce != asset.told else { return actions }
-        self.assets[id]?.told = inForce
-        return actions + [.resolutionChanged(id, inForce)]
-    }
-
-    mutating func sensorMayHaveChanged() -> [Action] {
-        // Where it is constant, nobody need be asked.
-        if self.configuration.sensorResolution != nil, self.reports.isEmpty,
-            self.sensor == self.configuration.sensorResolution
-        {
-            return []
-        }
-        let inForce = SensorResolution.finest(
-            of: self.assets.values.filter { $0.failure == nil }.map(\.funnel.current),
-            default: self.configuration.defaultResolution, constant: self.configuration.sensorResolution)
-        let next = self.reports.isEmpty ? inForce : inForce.atOnce
-        guard next != self.sensor else { return [] }
-        self.sensor = next
-        return [.useSensorResolution(next)]
     }
 
     // MARK: - Events

@@ -34,6 +34,8 @@ public struct PublisherStateMachine: Sendable {
         case lesser(TrackableID)
         /// Something of this trackable or its log is due.
         case asset(TrackableID)
+        /// A change of the resolution, or of its message, waits for the end of the pause after the last one.
+        case resolution(TrackableID)
         /// Nothing came of a trackable that is fed from outside.
         case lease(TrackableID)
         /// Nobody waits any longer for what was brought under this number.
@@ -52,6 +54,8 @@ public struct PublisherStateMachine: Sendable {
     var presence = PresenceStateMachine()
     /// Requests of those not present yet, and of those present.
     var requests: [TrackableID: [ClientID: [SessionID: Resolution]]] = [:]
+    /// The limit of each client's requests.
+    var requestLimits = RequestLimiter()
     /// Whose requests were not heard again on this connection.
     var unconfirmed: [TrackableID: Set<ClientID>] = [:]
     /// Where there is no room for more requests: nobody is looked through again until somebody leaves.
@@ -59,6 +63,8 @@ public struct PublisherStateMachine: Sendable {
     /// Where something of its own may stand that is to go, with the number of the message that clears it; 0 before one was sent.
     /// What the broker has not taken when a connection is lost is sent again on the next.
     var unclear: [Topic: TransportToken] = [:]
+    /// The time of the last ``drainForRecorder(at:)`` that looked for records.
+    var lastDrain: MonotonicTime?
     /// What the broker refuses, and trackables go on without.
     var lesserRefusals: [TrackableID: LesserRefusals] = [:]
     var assets = AssetTable()
@@ -146,6 +152,7 @@ public struct PublisherStateMachine: Sendable {
         var next = MonotonicTime.earlier(self.session.nextDeadline, self.presence.nextDeadline)
         next = .earlier(next, .earlier(self.timers.next, self.capture?.nextDeadline))
         next = .earlier(next, self.deferral?.nextDeadline)
+        next = .earlier(next, self.requestLimits.nextDeadline)
         for sender in self.senders { next = .earlier(next, sender.nextDeadline) }
         return next
     }

@@ -33,6 +33,8 @@ struct TrackedAsset: Sendable {
     var takenEarly = SeqSet()
     let rawStream: StreamID
     @Boxed var funnel: ResolutionStateMachine
+    /// The resolution in force, which follows the funnel's at most once a second.
+    private(set) var damper: ResolutionDamper
     @Boxed var proximity: ProximityStateMachine
     @Boxed var lane: LiveLane
     @Boxed var rawLane: LiveLane? = nil
@@ -66,6 +68,8 @@ struct TrackedAsset: Sendable {
     @Boxed var published: ResolutionInForce? = nil
     /// How many publishes of the resolution in force are not answered.
     var resolutionsUnderWay = 0
+    /// The pause after the last publish of the resolution in force on this connection.
+    var resolutionPause = ChangePause()
     /// As last told to the caller.
     @Boxed var told: ResolutionInForce? = nil
     /// How long the last refusal was waited for; `nil` after an update was acknowledged.
@@ -87,10 +91,12 @@ struct TrackedAsset: Sendable {
         self.trip = trip
         self.rawStream = rawStream
         self.funnel = funnel
+        self.damper = ResolutionDamper(funnel.current)
         self.proximity = ProximityStateMachine(
             destination: trackable.destination, threshold: trackable.constraints?.proximityThreshold)
         var filter = LocationFilter(
             resolution: funnel.current, rule: trackable.filter, maximumSilence: trackable.maximumSilence)
+        filter.ownInterval = funnel.own.desiredInterval
         filter.shortestSilence = Self.shortestSilence(configuration)
         self.lane = LiveLane(filter: filter)
         self.sendsLive = configuration.sendsLive
@@ -217,11 +223,24 @@ struct TrackedAsset: Sendable {
         return location
     }
 
-    /// Something the resolution depends on changed.
-    mutating func reconsider(_ change: ConditionChange) {
-        guard let next = self.funnel.changed(change) else { return }
-        self.lane.filter.resolution = next
-        self.rawLane?.filter.resolution = next
+    /// Takes in changes of conditions that the resolution depends on; together they are one change.
+    mutating func reconsider(_ changes: [ConditionChange], now: MonotonicTime) {
+        for change in changes { _ = self.funnel.changed(change) }
+        let ownInterval = self.funnel.own.desiredInterval
+        if ownInterval != self.lane.filter.ownInterval {
+            self.lane.filter.ownInterval = ownInterval
+            self.rawLane?.filter.ownInterval = ownInterval
+        }
+        self.use(self.damper.decided(self.funnel.current, now: now))
+    }
+
+    /// Puts a resolution into force that waited for the end of the pause.
+    mutating func dampingEnded(now: MonotonicTime) { self.use(self.damper.timerFired(now: now)) }
+
+    private mutating func use(_ resolution: Resolution?) {
+        guard let resolution else { return }
+        self.lane.filter.resolution = resolution
+        self.rawLane?.filter.resolution = resolution
     }
 
     /// The state, from what is known; `nil` of `isAnnounced` connection means none.
@@ -234,7 +253,7 @@ struct TrackedAsset: Sendable {
     /// What the world is told about the resolution, and why.
     var inForce: ResolutionInForce {
         ResolutionInForce(
-            resolution: self.funnel.current, isNear: self.funnel.conditions.isNear,
+            resolution: self.damper.current, isNear: self.funnel.conditions.isNear,
             subscribers: self.funnel.conditions.subscribers, isLowBattery: self.funnel.isLowBattery, state: self.state,
             filter: self.trackable.filter,
             // Where nothing is sent live by itself, or nothing again, no update is to be expected.
@@ -249,6 +268,7 @@ struct TrackedAsset: Sendable {
         self.isUpdateAcknowledged = false
         self.published = nil
         self.resolutionsUnderWay = 0
+        self.resolutionPause = ChangePause()
         self.lane.failed()
         self.rawLane?.failed()
         // What was cleared meanwhile, as what is erased is, nobody tells: who only passes positions on does not bring one back.

@@ -9,7 +9,7 @@ public struct RecorderConfiguration: MemberConfiguration, Hashable {
     /// Where in the broker's tree the topics live.
     public var topicRoot = TopicRoot.standard
     /// The group of recorders that share the messages, and acknowledge under its name; `nil` for a recorder of its own.
-    public var group: ClientID?
+    public var group: RecorderGroup?
     /// How long others believe a heartbeat; whole seconds, 1…86,400.
     public var lease: Duration = .seconds(90)
     /// So many messages are stored at once at the latest: what the broker has under way to us, 1…65,535.
@@ -55,15 +55,17 @@ public struct RecorderConfiguration: MemberConfiguration, Hashable {
     }
 
     /// Under whose name is acknowledged.
-    public var acknowledgesAs: ClientID { self.group ?? self.client }
+    public var acknowledgesAs: ClientID { self.group?.name ?? self.client }
 
     /// What is subscribed to.
     var filters: [String] {
         let filters: [TopicFilter] = [
             .everyHistory, .everyLocation, .everyTrip, .everyEvent, .everyPublisher, .everySubscriber, .everyResolution,
         ]
-        let prefix = self.group.map { "$share/\($0)/" } ?? ""
-        return filters.map { prefix + self.topicRoot.path($0) }
+        return filters.map { filter in
+            let path = self.topicRoot.path(filter)
+            return self.group?.shared(path) ?? path
+        }
     }
 }
 

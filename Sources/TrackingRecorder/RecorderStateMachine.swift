@@ -172,8 +172,9 @@ public struct RecorderStateMachine: Sendable {
                 message, root: self.configuration.topicRoot, receivedAt: self.receipt(moment.wall), now: moment.now)
             return []
         case .subscribed(_, let refusals):
+            let group = self.configuration.group
             return self.refusals.answered(refusals, now: moment.now).map {
-                .tell(.subscriptionRefused(filter: $0.filter, $0.reason))
+                .tell(.subscriptionRefused(filter: group?.withoutSecret($0.filter) ?? $0.filter, $0.reason))
             }
         case .published: return []
         }

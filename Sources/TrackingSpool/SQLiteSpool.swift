@@ -24,6 +24,7 @@ public final class SQLiteSpool: SpoolStorage {
     private let file = Mutex<SpoolFile?>(nil)
     private let sweeping = Mutex(Sweeping())
     private let sweepPause: Duration
+    private let overwritesRemoved: Bool
 
     /// What is to be done.
     private struct Waiting {
@@ -63,20 +64,22 @@ public final class SQLiteSpool: SpoolStorage {
     ///   - path: Where the file is; its folder exists. Beside it are the same name with `-wal`, `.closed`, `.lock`, `.reserve`, `.salvage`
     ///     and, for what was set aside, `.damaged-` and the time.
     ///   - durability: What an append waits for.
-    public convenience init(path: String, durability: Durability = .full) {
-        self.init(path: path, durability: durability, sweepPause: .seconds(1))
+    ///   - overwritesRemoved: `true` to overwrite the rows of removed records, at the cost of writes: see ``erase(_:before:)``.
+    public convenience init(path: String, durability: Durability = .full, overwritesRemoved: Bool = false) {
+        self.init(path: path, durability: durability, sweepPause: .seconds(1), overwritesRemoved: overwritesRemoved)
     }
 
     /// A log that was not closed in order is checked as a whole when it has at most `checkedSize` bytes.
     /// Rows of removed records are deleted once it was not read for `sweepPause`.
     package init(
         path: String, durability: Durability = .full, checkedSize: Int64 = 32 << 20,
-        sweepPause: Duration = .seconds(1)
+        sweepPause: Duration = .seconds(1), overwritesRemoved: Bool = false
     ) {
         self.path = path
         self.durability = durability
         self.checkedSize = checkedSize
         self.sweepPause = sweepPause
+        self.overwritesRemoved = overwritesRemoved
     }
 
     /// See ``SpoolStorage/executor``: its own thread.
@@ -84,11 +87,12 @@ public final class SQLiteSpool: SpoolStorage {
 
     /// See ``SpoolStorage/open(now:)``.
     public func open(now: UnixTime) async throws(TrackingError) -> SpoolContents {
-        let (path, checkedSize) = (self.path, self.checkedSize)
+        let (path, checkedSize, overwritesRemoved) = (self.path, self.checkedSize, self.overwritesRemoved)
         return try await self.perform(.alone) { file in
             guard file == nil else { throw TrackingError(.spoolFailed, "the log \(path) is open already") }
             let opening = SpoolOpening(path: path, checkedSize: checkedSize, now: now)
             let (opened, contents) = try opening.run()
+            if overwritesRemoved { try opened.overwriteRemoved() }
             file = opened
             return contents
         }
@@ -205,6 +209,11 @@ public final class SQLiteSpool: SpoolStorage {
     /// See ``SpoolStorage/summary()``.
     public func summary() async throws(TrackingError) -> SpoolSummary {
         try await self.performOpen(.alone) { file, db in try file.summary(db) }
+    }
+
+    /// See ``SpoolStorage/erase(_:before:)``.
+    public func erase(_ trackable: TrackableID, before time: UnixTime?) async throws(TrackingError) {
+        try await self.performOpen(.alone) { file, _ in try file.erase(trackable, before: time) }
     }
 
     /// How many rows of removed records are still there.
@@ -369,25 +378,6 @@ extension SQLiteSpool {
         return try open.transaction(isDurable: isDurable, growth: growth) { _ in
             var same: SpoolFile? = open
             return try jobs.map { try $0.run(&same) }
-        }
-    }
-
-    private func explain(_ error: any Error) -> TrackingError {
-        switch error {
-        case let error as TrackingError: return error
-        case let error as SpoolDamage:
-            SpoolOpening.wantSalvage(of: self.path)
-            return TrackingError(.spoolDamaged, "the log \(self.path) is damaged: \(error.reason)")
-        case let error as DatabaseError:
-            let text = "\(error.message ?? "") (SQLite \(error.extendedResultCode.rawValue))"
-            guard [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode) else {
-                let isBarred = [.SQLITE_CANTOPEN, .SQLITE_READONLY].contains(error.resultCode)
-                let advice = isBarred ? "; is its folder there, and may this user write there?" : ""
-                return TrackingError(.spoolFailed, "the log \(self.path): \(text)\(advice)")
-            }
-            SpoolOpening.wantSalvage(of: self.path)
-            return TrackingError(.spoolDamaged, "the log \(self.path) is damaged: \(text)")
-        default: return TrackingError(.spoolFailed, "the log \(self.path): \(error)")
         }
     }
 }

@@ -3,7 +3,7 @@ import TrackingCore
 /// Reading the JSON that a record came as; the stream is that of its row, whatever it says itself.
 extension Trip {
     init?(stored json: [UInt8], stream: StreamID) {
-        guard var trip = try? MessageCodec.decodeTrip(json) else { return nil }
+        guard var trip = try? MessageCodec.decodeStoredTrip(json) else { return nil }
         trip.stream = stream
         self = trip
     }
@@ -11,7 +11,7 @@ extension Trip {
 
 extension TrackingEvent {
     init?(stored json: [UInt8], stream: StreamID) {
-        guard var event = try? MessageCodec.decodeEvent(json) else { return nil }
+        guard var event = try? MessageCodec.decodeStoredEvent(json) else { return nil }
         event.stream = stream
         self = event
     }

@@ -31,6 +31,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         var hasBegun = false
         var hasEnded = false
         var isSettled = false
+        var brokerDrops = BrokerDrops()
     }
 
     /// Makes a subscriber that watches nothing yet.
@@ -61,9 +62,10 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     /// Tells everyone of something that happened to a trackable, where the broker's rules let this user; returns when the broker
     /// has taken it. It may have come twice when it is tried again after a lost connection.
     ///
-    /// - Throws: `connectionLost` when there is no connection, or it is lost meanwhile, and before ``run()``; `notAuthorized`,
+    /// - Throws: `payloadTooLarge` for a detail of more than ``WireLimits/maximumDetailBytes``; `connectionLost` when there is no connection, or it is lost meanwhile, and before ``run()``; `notAuthorized`,
     ///   `stopped`, also when the wait is cancelled: it goes out all the same.
     public func publish(_ event: TrackingEvent, of id: TrackableID) async throws(TrackingError) {
+        try event.checkDetail()
         let (answers, answer) = AsyncStream.makeStream(of: TrackingError?.self)
         let request = try self.shared.withLock { (shared) throws(TrackingError) in
             guard shared.hasBegun else { throw TrackingError(.connectionLost, "the subscriber does not run yet") }
@@ -139,6 +141,9 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     /// is told, as long as this is so.
     public var isSettled: Bool { self.shared.withLock { $0.isSettled } }
 
+    /// The messages that the broker dropped, where ``SubscriberConfiguration/readsBrokerDrops`` and this user may read that.
+    public var brokerDrops: BrokerDrops { self.shared.withLock { $0.brokerDrops } }
+
     /// How many messages could not be read.
     public var badMessages: Int { self.bad.count }
 
@@ -190,6 +195,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
             configuration: self.configuration, seed: UInt64.random(in: .min ... .max))
         var alarm = Alarm()
         var isSettled = false
+        var brokerDrops = machine.brokerDrops
         var inbox = Inbox(self.mailbox)
         while let envelope = await inbox.next() {
             let moment = self.clock.moment
@@ -198,6 +204,10 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
             if machine.isSettled != isSettled {
                 isSettled = machine.isSettled
                 self.shared.withLock { $0.isSettled = isSettled }
+            }
+            if machine.brokerDrops != brokerDrops {
+                brokerDrops = machine.brokerDrops
+                self.shared.withLock { $0.brokerDrops = brokerDrops }
             }
             envelope.receipt?.resume()
             if machine.isClosed { break }

@@ -20,6 +20,8 @@ public struct SubscriberConfiguration: MemberConfiguration, Hashable {
     /// Whether trips and events are wanted, too, that the recording lane alone brings, as of a publisher that was restarted while it
     /// was away. All of that lane is heard for it, and its points are passed over.
     public var wantsRecorded = false
+    /// A Boolean value that indicates whether the broker's count of dropped messages is read (``AssetSubscriber/brokerDrops``).
+    public var readsBrokerDrops = false
     /// Whether every trackable under the root is watched, as it shows up.
     public var watchesAll = false
     /// What is asked for on trackables that show up by themselves.

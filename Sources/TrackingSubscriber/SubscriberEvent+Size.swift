@@ -43,15 +43,21 @@ extension TrackingEvent {
 }
 
 extension JSONValue {
-    /// What it takes, and what it holds outside of itself.
+    /// The storage of a list or an object beside its elements: headers, and the words that the allocator adds.
+    private static let storageBytes = 64
+
+    /// The value itself and its storage. A dictionary has up to twice as many places as members.
     fileprivate var approximateBytes: Int {
         let content =
             switch self {
             case .text(let text): text.utf8.count
             case .number, .flag: 0
-            case .list(let list): list.reduce(0) { $0 + $1.approximateBytes }
+            case .list(let list): list.reduce(list.isEmpty ? 0 : Self.storageBytes) { $0 + $1.approximateBytes }
             case .object(let members):
-                members.reduce(0) { $0 + MemoryLayout<String>.stride + $1.key.utf8.count + $1.value.approximateBytes }
+                members.reduce(members.isEmpty ? 0 : 2 * Self.storageBytes) {
+                    $0 + 2 * MemoryLayout<String>.stride + $1.key.utf8.count + MemoryLayout<JSONValue>.stride
+                        + $1.value.approximateBytes
+                }
             }
         return MemoryLayout<JSONValue>.stride + content
     }

@@ -27,7 +27,14 @@ extension SubscriberStateMachine {
         let all = named + clients + own
         return [.tell(.connection(nil)), self.subscribe(own, .other)]
             // Answers come in order: with the last one it is settled.
-            + self.subscribe(all) { part, isLast in isLast ? .settle(part) : .part(part) }
+            + self.subscribe(all) { part, isLast in isLast ? .settle(part) : .part(part) } + self.readBrokerDrops()
+    }
+
+    /// Subscribes to the broker's count of dropped messages. A refusal has no effect.
+    private mutating func readBrokerDrops() -> [Action] {
+        guard self.configuration.readsBrokerDrops else { return [] }
+        self.brokerDrops.connected()
+        return [.send([.subscribe([BrokerDrops.topic], self.token(.other))])]
     }
 
     /// The most filters in one packet: brokers limit its size, and a filter can be as long as 700 bytes.
@@ -116,7 +123,8 @@ extension SubscriberStateMachine {
 
     // MARK: - What is said
 
-    /// Presence, then the request, or that there is none any more: a publisher that was away when it was dropped remembers it.
+    /// Publishes the request and then the presence, with which the request takes effect: for the publisher the two are one change.
+    /// A request that was dropped is cleared again, because a publisher that was away at that time remembers it.
     mutating func enter(_ id: TrackableID, at moment: Moment) -> [Action] {
         guard self.session.isAnnounced, let asset = self.assets[id], self.isPresent(asking: asset.request) else {
             return []
@@ -126,13 +134,13 @@ extension SubscriberStateMachine {
         let presence = Presence(
             kind: .subscriber, session: self.session.session, connection: self.session.connection,
             lease: self.session.lease, since: since)
-        var actions = [self.publish(.subscriber(id, self.session.client), MessageCodec.encode(presence))]
+        var actions: [Action] = []
         if let resolution = asset.request {
             actions.append(self.publish(resolution, for: id))
         } else if self.asked.contains(id) {
             actions.append(self.publish(.request(id, self.session.client), []))
         }
-        return actions
+        return actions + [self.publish(.subscriber(id, self.session.client), MessageCodec.encode(presence))]
     }
 
     private mutating func publish(_ resolution: Resolution, for id: TrackableID) -> Action {

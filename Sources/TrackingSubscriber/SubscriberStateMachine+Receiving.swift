@@ -3,6 +3,10 @@ import TrackingCore
 /// What is made of messages: positions in order, who owns the trackable, what is expected next.
 extension SubscriberStateMachine {
     mutating func received(_ message: IncomingMessage, at moment: Moment) -> [Action] {
+        if self.configuration.readsBrokerDrops, message.topic == BrokerDrops.topic {
+            self.brokerDrops.received(message.payload, now: moment.now)
+            return []
+        }
         do throws(TrackingError) {
             guard let topic = self.configuration.topicRoot.topic(message.topic) else { return [] }
             if !self.unheard.isEmpty, let id = topic.trackable { self.unheard.remove(id) }

@@ -42,7 +42,8 @@ extension SubscriberStateMachine {
         switch filter {
         case .publishers, .everyPublisher, .everyResolution, .everyLocation, .topic(.location), .topic(.resolution):
             true
-        case .topic, .subscribers, .requests, .everything, .everyRaw, .everyHistory, .everySubscriber, .everyTrip,
+        case .topic, .subscribers, .requests, .acks, .everything, .everyRaw, .everyHistory, .everySubscriber,
+            .everyTrip,
             .everyEvent, .everyRequest, .everyLiveness, .all:
             false
         }
@@ -53,7 +54,7 @@ extension TopicFilter {
     /// The one trackable that it is about; `nil` where it is about all of them.
     fileprivate var trackable: TrackableID? {
         switch self {
-        case .publishers(let id), .subscribers(let id), .requests(let id), .everything(let id),
+        case .publishers(let id), .subscribers(let id), .requests(let id), .acks(let id), .everything(let id),
             .topic(.location(let id)), .topic(.resolution(let id)):
             id
         case .topic, .everyLocation, .everyRaw, .everyHistory, .everyPublisher, .everySubscriber, .everyResolution,

@@ -82,6 +82,8 @@ public struct SubscriberStateMachine: Sendable {
     /// Of whom a position came on this connection; `nil` once that was told.
     var kept: Set<TrackableID>?
     private var lastToken: TransportToken = 0
+    /// The messages that the broker dropped; only where ``SubscriberConfiguration/readsBrokerDrops``.
+    public internal(set) var brokerDrops = BrokerDrops()
     /// How many messages could not be read.
     public internal(set) var badMessages = 0
 

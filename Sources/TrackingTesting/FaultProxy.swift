@@ -22,6 +22,8 @@ public final class FaultProxy: Sendable {
 
     private struct State {
         var mode = Mode.pass
+        var damages: ArraySlice<StreamDamage> = []
+        var losses = Losses()
         var trigger: [UInt8] = []
         var pairs: [Int: Pair] = [:]
         var nextPair = 0
@@ -88,6 +90,22 @@ public final class FaultProxy: Sendable {
     /// answers a forbidden topic so. Empty is never.
     public func closes(on bytes: [UInt8]) { self.state.withLock { $0.trigger = bytes } }
 
+    /// Damages the next connections once each, in order; later ones pass undamaged.
+    ///
+    /// Earlier damages that no connection has met yet are replaced.
+    public func damage(_ damages: [StreamDamage]) { self.state.withLock { $0.damages = damages[...] } }
+
+    /// The damages that were done.
+    public struct Losses: Hashable, Sendable {
+        /// The number of damaged connections.
+        public var count = 0
+        /// The time of the last damage; `nil` before the first.
+        public var last: ContinuousClock.Instant?
+    }
+
+    /// The damages that were done so far.
+    public var losses: Losses { self.state.withLock { $0.losses } }
+
     // MARK: - On its threads
 
     private func accepted(_ client: Int32) {
@@ -95,7 +113,8 @@ public final class FaultProxy: Sendable {
             close(client)
             return
         }
-        let pair = Pair(client: client, server: server)
+        let damage = self.state.withLock { $0.damages.popFirst() }
+        let pair = Pair(client: client, server: server, damage: damage) { [weak self] in self?.noteLoss() }
         let number = self.state.withLock { state in
             state.nextPair += 1
             state.pairs[state.nextPair] = pair
@@ -114,6 +133,15 @@ public final class FaultProxy: Sendable {
     }
 }
 
+extension FaultProxy {
+    fileprivate func noteLoss() {
+        self.state.withLock { state in
+            state.losses.count += 1
+            state.losses.last = .now
+        }
+    }
+}
+
 /// A client's connection and the one to its server.
 private final class Pair: Sendable {
     let isSwallowed = Atomic<Bool>(false)
@@ -122,9 +150,14 @@ private final class Pair: Sendable {
     /// Whoever is last closes the descriptors: until then their numbers are nobody else's.
     private let pumps = Mutex(2)
 
-    init(client: Int32, server: Int32) {
+    private let damage: StreamDamage?
+    private let onLoss: @Sendable () -> Void
+
+    init(client: Int32, server: Int32, damage: StreamDamage?, onLoss: @escaping @Sendable () -> Void) {
         self.client = client
         self.server = server
+        self.damage = damage
+        self.onLoss = onLoss
     }
 
     /// Ends both connections; the pumps see it.
@@ -155,6 +188,7 @@ private final class Pair: Sendable {
         let (source, sink) = isUpwards ? (self.client, self.server) : (self.server, self.client)
         var buffer = [UInt8](repeating: 0, count: 16_384)
         var last: [UInt8] = []
+        var damage = isUpwards ? nil : self.damage
         while let before = rules() {
             // At ten portions a second, or a byte at a time.
             var portion = buffer.count
@@ -171,7 +205,12 @@ private final class Pair: Sendable {
             if self.isSwallowed.load(ordering: .relaxed) { continue }
             // A slow line is slow: this thread is the line's own.
             if case .slow(let rate) = mode { usleep(UInt32(clamping: count * 1_000_000 / max(1, rate))) }
-            guard Loopback.sendAll(buffer[..<count], to: sink) else { return }
+            var bytes = buffer[..<count]
+            if let hadBegun = damage?.hasBegun, let rest = damage?.apply(to: bytes) {
+                bytes = rest
+                if !hadBegun, damage?.hasBegun == true { self.onLoss() }
+            }
+            guard Loopback.sendAll(bytes, to: sink) else { return }
         }
     }
 }
@@ -180,86 +219,5 @@ extension [UInt8] {
     fileprivate func contains(subsequence: [UInt8]) -> Bool {
         guard self.count >= subsequence.count else { return false }
         return (0...(self.count - subsequence.count)).contains { self[$0...].starts(with: subsequence) }
-    }
-}
-
-/// What a proxy asks of the system.
-private enum Loopback {
-    private final class Body {
-        let run: @Sendable () -> Void
-        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
-    }
-
-    /// Runs `body` on a thread that nobody waits for; `false` when the system has none left.
-    static func detach(_ body: @escaping @Sendable () -> Void) -> Bool {
-        let context = Unmanaged.passRetained(Body(body))
-        var thread = pthread_t()
-        let code = pthread_create(
-            &thread, nil,
-            { context in
-                // The reference that was handed over below.
-                Unmanaged<Body>.fromOpaque(context!).takeRetainedValue().run()
-                return nil
-            }, context.toOpaque())
-        guard code == 0 else {
-            context.release()
-            return false
-        }
-        pthread_detach(thread)
-        return true
-    }
-
-    /// A socket that listens on a free port below those that the kernel gives to outgoing connections: a client that
-    /// tries such a port again and again can end up connected to itself.
-    static func listen() throws(TrackingError) -> (descriptor: Int32, port: Int) {
-        for _ in 0..<200 {
-            let port = Int.random(in: 15_000..<32_000)
-            guard let descriptor = self.socket() else { break }
-            if self.at(port, { bind(descriptor, $0, $1) }) == 0, Glibc.listen(descriptor, 64) == 0 {
-                return (descriptor, port)
-            }
-            close(descriptor)
-        }
-        throw TrackingError(.inputUnreadable, "no free port on 127.0.0.1 between 15000 and 31999")
-    }
-
-    static func connect(to port: Int) -> Int32? {
-        guard let descriptor = self.socket() else { return nil }
-        if self.at(port, { Glibc.connect(descriptor, $0, $1) }) == 0 {
-            var yes: Int32 = 1
-            setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
-            return descriptor
-        }
-        close(descriptor)
-        return nil
-    }
-
-    static func sendAll(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Bool {
-        var rest = bytes
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return false }
-            rest = rest.dropFirst(count)
-        }
-        return true
-    }
-
-    private static func socket() -> Int32? {
-        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        let descriptor = Glibc.socket(AF_INET, type, 0)
-        return descriptor >= 0 ? descriptor : nil
-    }
-
-    private static func at(_ port: Int, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        return withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
     }
 }

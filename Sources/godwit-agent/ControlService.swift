@@ -18,8 +18,20 @@ struct ControlOptions: ParsableArguments {
             "Write figures to this file every 15 s, for node_exporter's textfile collector.", valueName: "path"))
     var metricsFile: String?
 
-    @Flag(help: "Also take commands from the broker.")
-    var allowCommands = false
+    @Option(
+        defaultAsFlag: RemoteCommands.Acceptance.restricted,
+        // A value after a sign counts also where another option follows, which the standard strategy passes over.
+        parsing: .next,
+        help: ArgumentHelp(
+            "Also accept commands from the broker; unrestricted accepts changes of settings that discard records or show more.",
+            valueName: "unrestricted"))
+    var allowCommands: RemoteCommands.Acceptance?
+
+    func validate() throws {
+        guard self.allowCommands != .unknown else {
+            throw ValidationError("--allow-commands has no value, or is restricted or unrestricted")
+        }
+    }
 }
 
 /// What the outside sees of a running agent: its control socket, its metrics file, its word to the service manager.

@@ -102,7 +102,7 @@ struct Run: AsyncParsableCommand {
         configuration.lowBattery = try self.capture.lowBatteryDetector
         configuration.sensorResolution = self.sensorResolution
         configuration.sendsRawLocations = self.raw
-        configuration.takesCommands = self.controls.allowCommands
+        configuration.takesCommands = self.controls.allowCommands.map { $0 != .off } ?? false
         configuration.isClientRandom = identity.isRandom
         try self.recording.apply(to: &configuration)
         return configuration
@@ -117,6 +117,7 @@ struct Run: AsyncParsableCommand {
         trackable.constraints = try settings.constraints(
             default: try self.capture.resolution(given: self.defaultResolution))
         trackable.floor = settings.floor
+        trackable.ceiling = settings.ceiling
         trackable.filter = settings.filter
         trackable.maximumSilence = try settings.silence()
         return trackable

@@ -144,7 +144,8 @@ struct SourceReader: Sendable {
 
     private func tell(_ kind: TrackingEvent.Kind, _ detail: [String: TrackingEvent.DetailValue]) async {
         await self.outlet.hand { publisher, receipt in
-            publisher.tell(kind, detail)
+            // The details here are a few members of this program's own.
+            try? publisher.tell(kind, detail)
             receipt.resume()
         }
     }

@@ -105,7 +105,7 @@ private final class CommandRun: Service {
     private func tell() {
         for (id, outcome) in self.state.withLock({ $0.takeNews() }) {
             let (text, isDone) = Self.describe(outcome)
-            self.say("\(id): \(text)\n")
+            self.say("\(id): \(text)".printable + "\n")
             if !isDone { self.ending.note(ExitCode(1)) }
         }
     }

@@ -94,7 +94,7 @@ struct LiveTable {
         let asked = self.request.map { "asking \($0.argumentText)" } ?? "asking nothing"
         let keys = self.isSilent ? "silent; q quit" : "\(asked); + finer, - coarser, 0 none, q quit"
         let foot =
-            "\(self.standing); \(keys)"
+            "\(self.standing.printable); \(keys)"
             + (self.badMessages > 0 ? "; \(self.badMessages) bad messages skipped" : "")
             + (self.logged.map { "; \($0.count) \($0.count == 1 ? "line" : "lines") logged, written at the end" } ?? "")
         return [String(head.prefix(columns: width))] + body + [""] + events.map { String($0.prefix(columns: width)) }

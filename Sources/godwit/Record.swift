@@ -47,11 +47,7 @@ struct Record: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The key of --intake-cert, PEM.", valueName: "path"))
     var intakeKey: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Share the work with the recorders of this group, which store into one PostgreSQL and acknowledge under the group's name.",
-            valueName: "group"))
-    var share: String?
+    @OptionGroup var sharing: ShareOptions
 
     @Option(
         help: ArgumentHelp(
@@ -85,7 +81,7 @@ struct Record: AsyncParsableCommand {
             throw ValidationError("--keep is given once for each trackable, and once for all others")
         }
         do throws(TrackingError) {
-            for name in [self.name, self.share, self.intakeUser] { if let name { _ = try ClientID(name) } }
+            for name in [self.name, self.intakeUser] { if let name { _ = try ClientID(name) } }
         } catch {
             throw ValidationError(error.message)
         }
@@ -98,7 +94,8 @@ struct Record: AsyncParsableCommand {
             throw TrackingError(.invalidConfiguration, "--intake-cert and --intake-key are given together")
         }
         let names = try self.names()
-        if self.share != nil, case .sqlite = try self.store.location() {
+        let group = try self.sharing.group()
+        if group != nil, case .sqlite = try self.store.location() {
             throw TrackingError(
                 .invalidConfiguration, "--share takes a history that recorders share: --store postgres://…")
         }
@@ -106,21 +103,25 @@ struct Record: AsyncParsableCommand {
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
         notifier?.ready()
         let store = try await self.openStore(notifier)
+        // As long as this program runs, a gateway on the same file does not record.
+        let lock = try self.lock()
+        defer { withExtendedLifetime(lock) {} }
         var configuration = RecorderConfiguration(client: names.voice, session: try self.broker.identity().session)
         configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
-        if let share = self.share { configuration.group = try ClientID(share) }
+        configuration.group = group
         configuration.window = self.receiveMaximum
         if self.housekeeper { configuration.clearsAfter = RecorderConfiguration.housekeeping }
         for rule in self.keep {
             if let id = rule.trackable { configuration.keepOf[id] = rule.time } else { configuration.keep = rule.time }
         }
         configuration.isFirstRun = try await store.trackables(after: nil, limit: 1).isEmpty
+        let remedy = self.sharedUserRemedy(names.intake)
         let recorder = Recorder(
             configuration: configuration, store: store,
             intake: try self.broker.intake(
                 names.intake, receiveMaximum: self.receiveMaximum, user: self.intakeUser, certificate: self.intakeCert,
-                key: self.intakeKey),
-            voice: try self.broker.transport(for: configuration))
+                key: self.intakeKey, remedy: remedy),
+            voice: try self.broker.transport(for: configuration, remedy: remedy))
         let ending = Ending()
         let events = recorder.events
         let failsFast = self.broker.failFast
@@ -160,11 +161,25 @@ struct Record: AsyncParsableCommand {
         }
     }
 
+    private func lock() throws(TrackingError) -> RecorderLock? {
+        guard case .sqlite(let path) = try self.store.location() else { return nil }
+        return RecorderLock(history: path)
+    }
+
     private func passes(_ error: TrackingError) throws(TrackingError) -> Bool {
         switch try self.store.location() {
         case .sqlite: error.code == .storeBusy
         case .postgres: error.code == .storeFailed
         }
+    }
+
+    /// The remedy where both connections have the same user; `nil` where each has its own.
+    private func sharedUserRemedy(_ intake: ClientID) -> String? {
+        guard self.intakeUser == nil, self.intakeCert == nil else { return nil }
+        let option =
+            self.broker.certificate == nil
+            ? "--intake-user \(intake)" : "--intake-cert and --intake-key of the user \(intake)"
+        return self.broker.sharedUserRemedy("\(option) (broker/add-recorder makes that user)")
     }
 
     /// The names of the two connections: the recorder's, and that of the user or the certificate that takes in, or else the
@@ -236,7 +251,16 @@ struct KeepRule: ExpressibleByArgument, Hashable {
 private final class Health: Sendable {
     private let listen: ListenAddress?
     private let metrics = PrometheusRegistry(helps: RecorderFigures.helps)
-    private let isConnected = Mutex(false)
+    private let state = Mutex(State())
+
+    private struct State {
+        var isConnected = false
+        var isStoreAway = false
+        var lastDrop: ContinuousClock.Instant?
+    }
+
+    /// The time for which a dropped message counts.
+    private static let dropMemory = Duration.seconds(600)
 
     /// Has everything counted from now on, where somebody can ask.
     init(listen: ListenAddress?) {
@@ -246,11 +270,35 @@ private final class Health: Sendable {
 
     /// Takes note of what the recorder told.
     func happened(_ event: RecorderEvent) {
-        switch event {
-        case .connected: self.isConnected.withLock { $0 = true }
-        case .disconnected: self.isConnected.withLock { $0 = false }
-        default: break
+        self.state.withLock { state in
+            switch event {
+            case .connected: state.isConnected = true
+            case .disconnected: state.isConnected = false
+            case .storeAway: state.isStoreAway = true
+            case .storeBack: state.isStoreAway = false
+            case .brokerDropped: state.lastDrop = .now
+            default: break
+            }
         }
+    }
+
+    private func brokerReason() -> String? {
+        self.state.withLock { $0.isConnected } ? nil : "the connection that takes in is not connected to the broker"
+    }
+
+    private func queuesReason() -> String? {
+        guard let last = self.state.withLock({ $0.lastDrop }), last.duration(to: .now) < Self.dropMemory else {
+            return nil
+        }
+        return "the broker dropped messages: its queues are too short, or a client with a kept session is away"
+    }
+
+    private func historyReason(_ store: any HistoryStore) async -> String? {
+        if self.state.withLock({ $0.isStoreAway }) {
+            return "the history stores nothing: the log of the recorder has the reason"
+        }
+        let isReadable = (try? await store.trackables(after: nil, limit: 1)) != nil
+        return isReadable ? nil : "the history cannot be read"
     }
 
     /// The server; `nil` where none was asked for.
@@ -259,8 +307,8 @@ private final class Health: Sendable {
         return HealthServer(
             host: listen.host, port: listen.port,
             checks: [
-                "broker": { self.isConnected.withLock { $0 } },
-                "history": { (try? await store.trackables(after: nil, limit: 1)) != nil },
+                "broker": { self.brokerReason() }, "queues": { self.queuesReason() },
+                "history": { await self.historyReason(store) },
             ], metrics: self.metrics
         ) { port in
             Program.note("listening on http://\(ListenAddress(host: listen.host, port: port))\n")

@@ -1,13 +1,13 @@
 import ArgumentParser
 import enum CoreMetrics.MetricsSystem
 import FoundationEssentials
-import Glibc
 import GodwitOptions
 import Logging
 import TrackingCore
 import TrackingGateway
 import TrackingMQTT
 import TrackingMetrics
+import TrackingRecorder
 import TrackingStore
 import TrackingSubscriber
 
@@ -16,8 +16,9 @@ struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Serve phones, a live map and an API over HTTP.",
         discussion: """
-            Behind a proxy that speaks TLS. Ends with 66 where the history cannot be used or the address cannot be listened on. \
-            A PostgreSQL that is away is waited for, unless --fail-fast asks to end: what needs no history is served meanwhile.
+            Behind a proxy that speaks TLS. With --store it records into that history itself, unless --acknowledge-by names a \
+            recorder. Ends with 66 where the history cannot be used or the address cannot be listened on. A history that is away \
+            or does not exist yet is waited for, unless --fail-fast asks to end: what needs no history is served meanwhile.
             """)
 
     @Option(help: ArgumentHelp("The address and port to listen on; port 0 takes a free one.", valueName: "host:port"))
@@ -91,48 +92,24 @@ struct Serve: AsyncParsableCommand {
 
     func run() async throws {
         Program.startLogging(Logger.Level(rawValue: self.broker.logLevel) ?? .warning)
-        Self.allowConnections()
         let lock = try self.state.lock("gateway", for: "godwit serve")
         defer { withExtendedLifetime(lock) {} }
-        let metrics = PrometheusRegistry(helps: GatewayMetrics.helps)
+        let metrics = PrometheusRegistry(
+            helps: GatewayMetrics.helps.merging(RecorderFigures.helps) { first, _ in first })
         MetricsSystem.bootstrap(metrics)
-        let history = try await self.history()
+        let history = try await self.openHistory()
         let gateway = Result {
             try Gateway(
-                configuration: try self.configuration(), subscriber: try self.subscriber(), history: history,
-                metrics: metrics)
+                configuration: try self.configuration(history), subscriber: try self.subscriber(),
+                history: history.store, metrics: metrics)
         }
         let ending = Ending()
         do { try await Program.run(try gateway.get()) } catch { ending.note(error) }
-        do { try await history?.close() } catch { ending.note(error) }
+        do { try await history.store?.close() } catch { ending.note(error) }
         if let error = ending.error { throw error }
     }
 
-    /// A connection is a descriptor: as many as the system lets this program have.
-    private static func allowConnections() {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-        limit.rlim_cur = limit.rlim_max
-        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    }
-
-    /// The history; without `--store`, the one that is there, if there is one.
-    private func history() async throws(TrackingError) -> (any HistoryStore)? {
-        if self.noStore { return nil }
-        if self.store.store == nil, case .sqlite(let path) = try self.store.location(),
-            !FileManager.default.fileExists(atPath: path)
-        {
-            return nil
-        }
-        let isAway: (TrackingError) -> Void = { error in
-            Logger(label: "godwit.gateway").error(
-                "the history is away: it is asked again with each request", metadata: ["reason": "\(error.message)"])
-        }
-        return try await self.store.open(
-            mayMake: false, patience: .seconds(30), isAway: self.broker.failFast ? nil : isAway)
-    }
-
-    private func configuration() throws -> GatewayConfiguration {
+    private func configuration(_ history: ServedHistory) throws -> GatewayConfiguration {
         let host = self.listen.host
         var configuration = GatewayConfiguration(
             host: host, port: self.listen.port, database: try self.state.path(for: "gateway.sqlite")
@@ -145,7 +122,18 @@ struct Serve: AsyncParsableCommand {
         configuration.maximumBodyBytes = self.maxBody
         (configuration.webhooks, configuration.webhookKinds) = (try self.webhooks.webhooks(), self.webhooks.kinds)
         configuration.phones = try self.phones.configuration()
-        configuration.intake = try self.intake.intake(self.broker, self.state, name: "gateway")
+        configuration.intake = try self.intake.intake(
+            self.broker, self.state, name: "gateway", remedy: try self.remedy(),
+            recorder: history.isRecordedHere ? .running : .startedLater, takesCommands: self.phones.allowCommands)
+        configuration.historyFile = history.file
+        configuration.isHistoryConfigured = self.store.store != nil
+        if let store = history.store, history.isRecordedHere {
+            configuration.companions = [
+                try BuiltInRecorder(
+                    store: store, file: history.file, broker: self.broker, gateway: try self.name(),
+                    hasUsers: self.liveUser != nil)
+            ]
+        }
         configuration.leaflet = self.leaflet
         guard self.tiles == nil || self.mbtiles == nil else {
             throw TrackingError(.invalidConfiguration, "give --tiles or --mbtiles, not both")
@@ -155,19 +143,36 @@ struct Serve: AsyncParsableCommand {
         return configuration
     }
 
+    /// The remedy where both connections have the same user; `nil` where each has its own.
+    private func remedy() throws(TrackingError) -> String? {
+        guard self.liveUser == nil else { return nil }
+        let identity = try self.broker.identity()
+        let live = identity.isRandom ? "USER" : "\(identity.client)-live"
+        let user = try self.broker.user
+        let isCertified = self.broker.certificate != nil && user == nil
+        let option = isCertified ? "a user and a password in place of --cert, and --live-user" : "--live-user"
+        return self.broker.sharedUserRemedy("\(option) \(live) (broker/add-gateway makes that user)")
+    }
+
+    /// The gateway's name, from which those of its connections are made.
+    private func name() throws(TrackingError) -> String {
+        let identity = try self.broker.identity()
+        return identity.isRandom ? "gateway" : "\(identity.client)"
+    }
+
     /// One connection that hears everything, for however many look: its name is the gateway's with `-live` behind it.
     private func subscriber() throws -> AssetSubscriber<MQTTTransport> {
         let identity = try self.broker.identity()
-        let name = identity.isRandom ? "gateway" : "\(identity.client)"
         var configuration = SubscriberConfiguration(
-            client: try ClientID(self.liveUser ?? "\(name)-live"), session: identity.session)
+            client: try ClientID(self.liveUser ?? "\(try self.name())-live"), session: identity.session)
         configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
         configuration.watchesAll = true
         configuration.isPresentOnlyWhileAsking = true
         configuration.wantsRecorded = true
+        configuration.readsBrokerDrops = true
         return AssetSubscriber(
             configuration: configuration,
-            transport: try self.broker.transport(for: configuration, user: self.liveUser))
+            transport: try self.broker.transport(for: configuration, user: self.liveUser, remedy: try self.remedy()))
     }
 }
 

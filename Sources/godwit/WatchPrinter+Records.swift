@@ -24,7 +24,7 @@ extension WatchPrinter {
         let detail = self.detail(event)
         let shown = detail.prefix(self.longestDetail)
         let rest = shown.endIndex == detail.endIndex ? "" : "…"
-        return "\(event.kind.rawValue.printable) \(String(shown).printable)\(rest)"
+        return "\(event.kind.rawValue.printable) \(String(shown).printableJSON.prefix(self.longestDetail))\(rest)"
     }
 
     /// The detail of an event as JSON.
@@ -62,21 +62,5 @@ extension WatchPrinter {
         let members = String(decoding: message, as: UTF8.self).dropFirst()
         return "{\"id\":\(self.quoted(id.rawValue)),\"type\":\"Feature\",\"geometry\":\(geometry),"
             + "\"properties\":{\"event\":\"\(name)\",\(members)}"
-    }
-}
-
-extension String {
-    /// Without what could move the cursor, begin a line or turn its direction round: others say what a trip's mode is, or an
-    /// event's kind.
-    var printable: String {
-        var text = ""
-        for scalar in self.unicodeScalars {
-            switch scalar.properties.generalCategory {
-            case .control, .lineSeparator, .paragraphSeparator: text.append("?")
-            case .format where scalar.properties.isBidiControl: text.append("?")
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
-        return text
     }
 }

@@ -22,8 +22,8 @@ struct WatchPrinter {
     func text(_ event: SubscriberEvent, receivedAt: UnixTime) -> String? {
         switch self.format {
         case .text: self.line(event, receivedAt).map { $0 + "\n" }
-        case .json: self.json(event, receivedAt)
-        case .geojson: self.features(event).map { "\u{1E}\($0)\n" }.joinedOrNil
+        case .json: self.json(event, receivedAt)?.printableJSON
+        case .geojson: self.features(event).map { "\u{1E}\($0.printableJSON)\n" }.joinedOrNil
         case .csv: self.rows(event).map { $1.text($0, receivedAt: receivedAt) }.joinedOrNil
         }
     }
@@ -64,7 +64,7 @@ struct WatchPrinter {
         case .raw(let id, let received):
             return self.lines("\(head(id)) raw", received, receivedAt)
         case .state(let id, let state, let reason):
-            return "\(head(id)) state \(state.rawValue)" + (reason.map { " (\($0))" } ?? "")
+            return "\(head(id)) state \(state.rawValue)" + (reason.map { " (\("\($0)".printable))" } ?? "")
         case .presence(let id, let presence):
             let seen = presence.lastSeen.map { ", last seen \(TimeText.rfc3339($0))" } ?? ""
             return "\(head(id)) publisher \(presence.status.rawValue)\(seen)"

@@ -1,5 +1,6 @@
 import GodwitOptions
 import TrackingCore
+import TrackingHistory
 
 /// One line of the CSV that `godwit watch` prints: a position, an event or a trip.
 struct WatchRow {
@@ -51,26 +52,19 @@ struct WatchRow {
     /// The line, its end included.
     func text(_ id: TrackableID, receivedAt: UnixTime) -> String {
         let point = self.location
-        let fields: [String?] =
-            [id.rawValue, TimeText.rfc3339(self.time)]
-            + [
-                point?.coordinate.latitude, point?.coordinate.longitude, point?.altitude, point?.accuracyHorizontal,
-                point?.speed, point?.bearing, point?.batteryLevel,
-            ].map { $0.map { "\($0)" } }
-            + [self.stream?.rawValue, self.seq.map { "\($0)" }]
-            + [self.isSkipped, self.isLate].map { $0.map { "\($0)" } }
-            + [TimeText.rfc3339(receivedAt), self.event, self.kind, self.tripID, self.tripMode]
-            + [self.distance, self.duration].map { $0.map { "\($0)" } }
-            + [self.detail, self.type?.rawValue]
-        return fields.map { Self.quoted($0 ?? "") }.joined(separator: ",") + "\n"
-    }
-
-    /// In quotes where the text needs them (RFC 4180).
-    private static func quoted(_ text: String) -> String {
-        let needsQuotes = text.unicodeScalars.contains { $0 == "," || $0 == "\"" || $0 == "\n" || $0 == "\r" }
-        guard needsQuotes else { return text }
-        // Not characters: a quote with an accent on it is another one.
-        let quoted = text.utf8.flatMap { $0 == UInt8(ascii: "\"") ? [$0, $0] : [$0] }
-        return "\"" + String(decoding: quoted, as: UTF8.self) + "\""
+        func text(_ text: String?) -> String { text.map { CSVField.text($0) } ?? "" }
+        func value(_ value: (some CustomStringConvertible)?) -> String {
+            value.map { CSVField.value($0.description) } ?? ""
+        }
+        let numbers = [
+            point?.coordinate.latitude, point?.coordinate.longitude, point?.altitude, point?.accuracyHorizontal,
+            point?.speed, point?.bearing, point?.batteryLevel,
+        ]
+        var fields = [text(id.rawValue), value(TimeText.rfc3339(self.time))] + numbers.map { value($0) }
+        fields += [text(self.stream?.rawValue), value(self.seq), value(self.isSkipped), value(self.isLate)]
+        fields += [value(TimeText.rfc3339(receivedAt)), text(self.event), text(self.kind), text(self.tripID)]
+        fields += [text(self.tripMode), value(self.distance), value(self.duration)]
+        fields += [self.detail.map { CSVField.json($0) } ?? "", text(self.type?.rawValue)]
+        return fields.joined(separator: ",") + "\n"
     }
 }

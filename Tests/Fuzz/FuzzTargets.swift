@@ -13,6 +13,7 @@ private let target: @Sendable ([UInt8]) -> Void = {
     case "messages": fuzzMessages
     case "commands": fuzzCommands
     case "topic": fuzzTopic
+    case "packets": fuzzPackets
     case "nmea": fuzzNMEA
     case "gpsd": fuzzGPSD
     case "gpx": fuzzGPX

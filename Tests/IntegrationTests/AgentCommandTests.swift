@@ -16,7 +16,7 @@ import TrackingCore
                 """
                 cp -R '\(Programs.root.appending(path: "broker").path())' '\(folder.path())'
                 cd '\(folder.path())'
-                export GODWIT_PASSWORD=pw
+                export GODWIT_PASSWORD=a-test-password
                 ./add-device dev van-7 van-8; ./add-operator boss van-7 van-8; ./add-operator chief van-7 van-8
                 ./add-watcher chief van-7 van-8; ./add-watcher eye van-7
                 chmod -R a+rX .
@@ -39,7 +39,8 @@ import TrackingCore
         let broker = try await self.broker(folder)
         let scene = try AgentScene(broker)
         let agent = try await scene.start(
-            ["--broker", "mqtt://dev@127.0.0.1:\(broker.port)"] + more, environment: ["GODWIT_PASSWORD": "pw"])
+            ["--broker", "mqtt://dev@127.0.0.1:\(broker.port)"] + more,
+            environment: ["GODWIT_PASSWORD": "a-test-password"])
         try await scene.status { $0.trackables.first?.state == .online }
         try await body(scene)
         #expect(try await agent.end().code == 0)
@@ -48,7 +49,7 @@ import TrackingCore
     private func send(_ scene: AgentScene, _ user: String, _ arguments: [String]) async throws -> Programs.Result {
         try await Programs.run(
             "godwit", ["send"] + arguments + ["--broker", "mqtt://\(user)@127.0.0.1:\(scene.broker.port)"],
-            environment: ["GODWIT_PASSWORD": "pw"])
+            environment: ["GODWIT_PASSWORD": "a-test-password"])
     }
 
     @Test func anOperatorIsObeyedAndAnsweredAndNobodyElse() async throws {
@@ -93,6 +94,33 @@ import TrackingCore
         }
     }
 
+    /// Retention only grows and zones are only added through the broker, unless the agent accepts every change.
+    @Test(arguments: [["--allow-commands"], ["--allow-commands", "unrestricted"]])
+    func anOperatorTakesNoProtectionAway(allowance: [String]) async throws {
+        let isRestricted = allowance.count == 1
+        let zone = ["--zone", "home,52.5,-8.5,300,omit", "--floor", "BALANCED/10000/0", "--keep-points", "5000"]
+        try await self.withAgent(allowance + zone) { scene in
+            func configure(_ setting: String) async throws -> Programs.Result {
+                try await self.send(scene, "chief", ["configure", "van-7", "--argument", setting])
+            }
+            for setting in [
+                "keep-points=1", "profile=nextbillion", "keep-days=1", "on-collision=clear", "zone=", "floor=",
+            ] {
+                let result = try await configure(setting)
+                let remedy = "or start the agent with --allow-commands unrestricted"
+                #expect(result.output.contains("van-7: NOT_ALLOWED: ") == isRestricted, "\(setting): \(result.output)")
+                #expect(result.output.contains(remedy) == isRestricted)
+                #expect(!result.output.contains("52.5"))
+            }
+            for setting in ["keep-points=", "zone=home,52.5,-8.5,400,omit", "floor=LOW/60000/10"] {
+                let result = try await configure(setting)
+                #expect(result.output.hasPrefix("van-7: done"), "\(setting): \(result.output)")
+            }
+            // The device itself may.
+            try await scene.done(["configure", "keep-points=7", "zone="])
+        }
+    }
+
     /// What MQTT 3.1.1 can say and hear: a command without a response topic, and its answer as an event.
     @Test func onMQTT311TheAnswerIsAnEvent() async throws {
         try await self.withAgent(["--allow-commands"]) { scene in
@@ -104,7 +132,8 @@ import TrackingCore
                 try await ChildProcess.run(
                     "/usr/bin/mosquitto_pub",
                     [
-                        "-V", "mqttv311", "-h", "127.0.0.1", "-p", "\(scene.broker.port)", "-u", "boss", "-P", "pw",
+                        "-V", "mqttv311", "-h", "127.0.0.1", "-p", "\(scene.broker.port)", "-u", "boss", "-P",
+                        "a-test-password",
                         "-i", "boss", "-q", "1", "-t", "tracking/van-7/command", "-m", command,
                     ])
             }

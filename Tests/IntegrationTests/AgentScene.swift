@@ -88,7 +88,7 @@ final class AgentScene: Sendable {
         init(_ broker: MosquittoProcess, user: String? = nil) throws {
             self.broker = broker
             self.before = broker.log.components(separatedBy: "Sending SUBACK").count
-            let account = user.map { ["-u", $0, "-P", "pw", "-i", $0] } ?? []
+            let account = user.map { ["-u", $0, "-P", "a-test-password", "-i", $0] } ?? []
             self.program = try RunningProgram(
                 "/usr/bin/mosquitto_sub",
                 ["-h", "127.0.0.1", "-p", "\(broker.port)", "-v", "-R", "-t", "tracking/#"] + account)

@@ -85,10 +85,30 @@ import Testing
         }
         let resolutions = self.events(watch.output, "resolution").filter { $0["near"] != nil }
         #expect(resolutions.first?["near"] as? Bool == false)
-        let near = try #require(resolutions.first { $0["near"] as? Bool == true }?["resolution"] as? [String: Any])
-        #expect(near["desiredInterval"] as? Int == 1_000)
         // Far: a position a minute; the last 300 m: one a second.
         #expect((14...20).contains(self.events(watch.output, "location").count))
+    }
+
+    @Test func comingNearTheDestinationIsPublished() async throws {
+        let broker = try await MosquittoProcess.start()
+        let folder = try Folder()
+        let drive = try folder.file("drive.jsonl", self.way(60))
+        let watch = try self.watch(broker, ["van-7", "--silent"])
+        try await watch.wait(within: .seconds(60)) { $0.contains("\"status\":\"ABSENT\"") }
+        let agent = try await Programs.run(
+            "godwit-agent",
+            [
+                "run", "--trackable", "van-7", "--broker", broker.url, "--source", "jsonl:\(drive)", "--speed", "10",
+                "--battery", "none", "--destination", "-33.9,18.4", "--resolution-far", "LOW/2000/0",
+                "--resolution-near", "HIGH/1000/0", "--proximity", "500",
+            ])
+        #expect(agent.code == 0, "\(agent.errors)")
+        try await watch.wait(within: .seconds(60)) { output in
+            self.events(output, "resolution").contains { event in
+                event["near"] as? Bool == true
+                    && (event["resolution"] as? [String: Any])?["desiredInterval"] as? Int == 1_000
+            }
+        }
     }
 
     @Test func aBatteryFileIsFollowedAsItChanges() async throws {
@@ -142,7 +162,7 @@ import Testing
             """)
         let agent = try Programs.start("godwit-agent", ["run", "--config", file])
         let watch = try self.watch(broker, ["--all", "--resolution", "MAXIMUM/100/0"])
-        let expected: [String: Int] = ["van-7": 100, "order:17": 200, "bike": 400]
+        let expected: [String: Int] = ["van-7": 500, "order:17": 200, "bike": 400]
         try await watch.wait(within: .seconds(60)) { output in
             let last = Dictionary(
                 self.events(output, "resolution").map { ($0["trackable"] as? String ?? "", $0) },

@@ -40,10 +40,12 @@ import TrackingMQTT
         ("van/ack/rec", ["rec"], ["dev", "eye", "rec"]),
         ("van/ack/dev", [], ["dev", "eye", "rec"]),
         ("van/ack/eye", [], ["dev", "eye", "rec"]),
-        ("van/command", ["boss"], ["dev", "eye", "rec"]),
-        ("van/command/boss", ["dev"], ["boss", "eye", "rec"]),
-        ("van/command/nobody", ["dev"], ["eye", "rec"]),
-        ("van/reserved", [], ["eye", "rec"]),
+        // Commands contain places: the device reads them, and nobody else. It answers operators alone.
+        ("van/command", ["boss"], ["dev"]),
+        ("van/command/boss", ["dev"], ["boss"]),
+        ("van/command/nobody", [], []),
+        ("van/command/dev", [], []),
+        ("van/reserved", [], []),
         ("car", ["dev2"], ["rec"]),
         ("car/publisher/dev", [], ["dev2", "rec"]),
         ("car/publisher/dev2", ["dev2"], ["dev2", "rec"]),
@@ -51,7 +53,8 @@ import TrackingMQTT
         ("car/request/eye", [], ["dev2", "rec"]),
         ("car/ack/rec", ["rec"], ["dev2", "rec"]),
         ("car/ack/dev2", [], ["dev2", "rec"]),
-        ("car/command", [], ["dev2", "rec"]),
+        ("car/command", [], ["dev2"]),
+        ("car/command/boss", [], []),
         ("other", [], ["rec"]),
         ("_clients/dev", ["dev"], Set(users)),
         ("_clients/dev2", ["dev2"], Set(users)),
@@ -59,7 +62,7 @@ import TrackingMQTT
         ("_clients/rec", ["rec"], Set(users)),
         ("_clients/boss", ["boss"], Set(users)),
         ("_clients/nobody", ["nobody"], Set(users)),
-        ("_clients/dev/deeper", [], ["rec"]),
+        ("_clients/dev/deeper", [], []),
     ]
 
     /// Runs a broker with a copy of `broker/` to which its own scripts have added the users, and beside them one who may
@@ -80,7 +83,8 @@ import TrackingMQTT
         let option = access == .certificate ? "--cert" : ""
         let plain =
             access == .certificate
-            ? "certs/generate.sh client $name" : "printf 'pw\\npw\\n' | mosquitto_passwd passwords $name"
+            ? "certs/generate.sh client $name"
+            : "printf '%s\\n' a-test-password a-test-password | mosquitto_passwd passwords $name"
         try await ChildProcess.run(
             "/bin/sh",
             [
@@ -89,10 +93,10 @@ import TrackingMQTT
                 cp -R '\(Programs.root.appending(path: "broker").path())' '\(folder.path())'
                 cd '\(folder.path())'
                 certs/generate.sh --force ca; certs/generate.sh --force server localhost 127.0.0.1
-                \(access == .password ? "export GODWIT_PASSWORD=pw" : "")
+                \(access == .password ? "export GODWIT_PASSWORD=a-test-password" : "")
                 ./add-device \(option) dev van; ./add-device \(option) dev2 car; ./add-watcher \(option) eye van
                 ./add-recorder \(option) rec; ./add-gateway \(option) gate; ./add-operator \(option) boss van
-                ./add-recorder \(option) --housekeeper tidy
+                ./add-recorder \(option) --housekeeper tidy; ./add-eraser \(option) wipe van
                 unset GODWIT_PASSWORD
                 for name in nobody root; do \(plain); done
                 printf 'user root\\ntopic readwrite #\\n' >>acl.conf
@@ -128,7 +132,7 @@ import TrackingMQTT
         configuration.tls.authorities = folder.appending(path: "certs/ca.crt").path()
         switch access {
         case .password:
-            configuration.credentials = MQTTCredentials(user: user, password: "pw")
+            configuration.credentials = MQTTCredentials(user: user, password: "a-test-password")
         case .certificate:
             configuration.tls.certificate = folder.appending(path: "certs/clients/\(user).crt").path()
             configuration.tls.key = folder.appending(path: "certs/clients/\(user).key").path()
@@ -137,9 +141,11 @@ import TrackingMQTT
     }
 
     /// `add-gateway` gives what `godwit serve` needs: to publish what comes in, to watch, to ask, to tell what rules found.
-    @Test(.timeLimit(.minutes(10))) func aGatewayHasWhatItNeeds() async throws {
+    @Test(.timeLimit(.minutes(10)), arguments: [false, true])
+    func aGatewayHasWhatItNeeds(records: Bool) async throws {
         try await self.withFiles(.password) { broker, folder in
             let state = ["--state", folder.appending(path: "state").path()]
+            let store = "sqlite:\(folder.appending(path: "history.sqlite").path())"
             let token = try await Programs.run(
                 "godwit", ["token", "create", "--name", "phone", "--publish", "bike"] + state)
             let secret = try #require(token.lines.first)
@@ -148,8 +154,9 @@ import TrackingMQTT
                 [
                     "serve", "--broker", "mqtts://gate@localhost:\(broker.port)", "--ca",
                     folder.appending(path: "certs/ca.crt").path(), "--live-user", "gate-live", "--listen",
-                    "127.0.0.1:0", "--no-store",
-                ] + state, environment: ["GODWIT_PASSWORD": "pw"])
+                    "127.0.0.1:0",
+                ] + (records ? ["--store", store] : ["--no-store"]) + state,
+                environment: ["GODWIT_PASSWORD": "a-test-password"])
             try await gateway.waitForLog("listening on http://127.0.0.1:")
             let port = try #require(
                 gateway.errors.firstMatch(of: #/listening on http://127\.0\.0\.1:(\d+)/#).flatMap { Int($0.1) })
@@ -170,7 +177,8 @@ import TrackingMQTT
             let clients = folder.appending(path: "certs/clients").path()
             let identity =
                 switch access {
-                case .password: ["--broker", "mqtts://rec:pw@localhost:\(broker.port)", "--intake-user", "rec-intake"]
+                case .password:
+                    ["--broker", "mqtts://rec:a-test-password@localhost:\(broker.port)", "--intake-user", "rec-intake"]
                 case .certificate:
                     [
                         "--broker", "mqtts://localhost:\(broker.port)", "--cert", "\(clients)/rec.crt",
@@ -202,6 +210,12 @@ import TrackingMQTT
         }
     }
 
+    /// The lines of a user that reads every trackable.
+    static let readLines = [
+        "", "/raw", "/history", "/publisher/+", "/subscriber/+", "/request/+", "/resolution", "/trip", "/event",
+        "/ack/+",
+    ].map { "topic read tracking/+\($0)" }.joined(separator: "\n")
+
     /// A recorder reads how much the broker dropped, and acknowledges for its group; a bridge has the lines of the README.
     @Test func whoIsAddedHasTheLinesThatAreDocumented() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-lines-\(UUID().uuidString)")
@@ -212,7 +226,7 @@ import TrackingMQTT
                 "-ec",
                 """
                 cp -R '\(Programs.root.appending(path: "broker").path())' '\(folder.path())'
-                cd '\(folder.path())'; export GODWIT_PASSWORD=pw
+                cd '\(folder.path())'; export GODWIT_PASSWORD=a-test-password
                 ./add-recorder --group team rec; ./add-bridge bridge; ./add-recorder --housekeeper tidy
                 if ./add-watcher --housekeeper eye van; then exit 1; fi
                 if ./add-gateway --group team gate; then exit 1; fi
@@ -223,7 +237,7 @@ import TrackingMQTT
             lines.contains(
                 """
                 user rec
-                topic read tracking/#
+                \(Self.readLines)
                 topic write tracking/+/ack/rec
                 topic write tracking/+/ack/team
                 topic read $SYS/broker/publish/messages/dropped
@@ -233,7 +247,7 @@ import TrackingMQTT
             lines.contains(
                 """
                 user tidy
-                topic read tracking/#
+                \(Self.readLines)
                 topic write tracking/+/ack/tidy
                 topic write tracking/+/publisher/+
                 topic write tracking/+/subscriber/+
@@ -267,7 +281,7 @@ import TrackingMQTT
                 certs/generate.sh --force ca; certs/generate.sh --force server localhost
                 certs/generate.sh client eye; certs/generate.sh --force client eye; certs/generate.sh --force client eye
                 certs/generate.sh revoke eye; certs/generate.sh client eye; certs/generate.sh revoke eye
-                for name in rec gate bridge; do GODWIT_PASSWORD=pw ./add-watcher --all $name; done
+                for name in rec gate bridge; do GODWIT_PASSWORD=a-test-password ./add-watcher --all $name; done
                 for kind in recorder gateway bridge; do
                     case $kind in recorder) name=rec ;; gateway) name=gate ;; bridge) name=bridge ;; esac
                     [ -z "$(./add-$kind $name)" ]; [ -z "$(./add-$kind $name)" ]
@@ -279,7 +293,8 @@ import TrackingMQTT
             .mapValues { $0.map { String($0.prefix { $0 != ":" }) }.sorted() }
         #expect(
             Set(hashes.values) == [
-                ["rec", "rec-intake"], ["gate", "gate-live"], ["bridge", "bridge-out", "bridge-owntracks"],
+                ["rec", "rec-intake"], ["gate", "gate-live", "gate-recorder", "gate-recorder-intake"],
+                ["bridge", "bridge-out", "bridge-owntracks"],
             ])
         let revoked = try String(contentsOf: folder.appending(path: "certs/revoked.txt"), encoding: .utf8)
         // Three at once, those that were renewed among them, and then one more.

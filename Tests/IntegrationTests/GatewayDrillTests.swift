@@ -150,6 +150,47 @@ import Testing
         try await self.theRestGoesOn(stage, token)
     }
 
+    /// The broker took a batch, and is killed before the recorder has acknowledged it: the phone does not wait for the resend of
+    /// records that nobody acknowledges, 30 s later.
+    @Test func theFirstRetryAfterAKilledBrokerIsAnswered() async throws {
+        let stage = try await GatewayStage()
+        let (recorder, gateway) = try await (stage.recorder(), stage.gateway())
+        var phone = try await stage.phone("van")
+        let times = Array(1_700_000_000..<1_700_000_020)
+        for time in times { phone.record(latitude: 52.5, longitude: -8.5 + Double(time % 100) * 1e-4, time: time) }
+        try await self.sendUntilTaken(&phone, stage)
+        recorder.signal(SIGSTOP)
+        let (sent, broker) = (phone, stage.recording.broker)
+        let before = broker.log.count
+        async let first = Self.send(sent, stage)
+        try await Self.wait {
+            broker.log.dropFirst(before).split(separator: "\n").contains { line in
+                line.contains("Received PUBLISH from gateway ") && line.contains("'tracking/van/history'")
+            }
+        }
+        try await broker.kill()
+        try await broker.restart()
+        recorder.signal(SIGCONT)
+        #expect(await first, "not answered within the 20 s that a request waits")
+        _ = await phone.send(10, to: stage.port)
+        #expect(phone.queue.isEmpty, "the first retry was not answered")
+        try await stage.expectStoredOnce(times, of: "van")
+        try await stage.recording.end(gateway, recorder)
+    }
+
+    private static func send(_ phone: OverlandPhone, _ stage: GatewayStage) async -> Bool {
+        var phone = phone
+        return await phone.send(10, to: stage.port)?.isTaken == true
+    }
+
+    private static func wait(until isSo: () -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while !isSo() {
+            try #require(ContinuousClock.now < deadline)
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
     @Test func phonesAreToldWhatIsAwayAndTheRestGoesOn() async throws {
         let stage = try await GatewayStage()
         var recorder = try await stage.recorder()

@@ -22,11 +22,13 @@ final class GatewayStage: Sendable {
     }
 
     /// Starts the gateway; returns once it listens.
-    func gateway() async throws -> RunningProgram {
+    ///
+    /// - Parameter broker: The broker's address, where the gateway reaches it another way.
+    func gateway(at broker: String? = nil) async throws -> RunningProgram {
         let gateway = try Programs.start(
             "godwit",
             [
-                "serve", "--broker", self.recording.broker.url, "--listen", "127.0.0.1:\(self.port)",
+                "serve", "--broker", broker ?? self.recording.broker.url, "--listen", "127.0.0.1:\(self.port)",
                 "--store", self.recording.address, "--acknowledge-by", "keeper", "--rate-limit", "100000",
             ] + self.state)
         try await gateway.waitForLog("listening on http://127.0.0.1:")

@@ -47,10 +47,10 @@ import Testing
         #expect(readiness.status == 503 && readiness.text.contains(#""history":false"#), "\(readiness.text)")
         #expect(readiness.text.contains(#""broker":true"#) && readiness.text.contains(#""intake":true"#))
         #expect(try await HTTPAnswer.of("/healthz", port: port).status == 200)
-        // Nobody here waits for a recorder: what phones send is taken, and told to who watches.
+        // The gateway's own recorder stores nothing now: the phone has to send again, and watchers see the position.
         phone.record(latitude: 52, longitude: -8, time: Int(Date().timeIntervalSince1970))
-        let taken = await phone.send(1, to: port)
-        #expect(taken?.isTaken == true, "\(String(describing: taken?.status))")
+        let refused = await phone.send(1, to: port)
+        #expect(refused?.shownError?.contains("wait for a recorder") == true, "\(refused?.text ?? "none")")
         let told = try await stream.read { String(decoding: $0, as: UTF8.self).contains("event: position") }
         #expect(String(decoding: told, as: UTF8.self).contains(#""trackable":"phone""#))
 
@@ -58,6 +58,12 @@ import Testing
         try await self.wait(until: "ready again", for: "/readyz", port, reader) { $0.status == 200 }
         let after = try await HTTPAnswer.of(path, port: port, headers: [reader], within: Self.patience)
         #expect(after.status == 200 && after.text == before.text)
+        while !phone.queue.isEmpty {
+            let answer = await phone.send(1, to: port)
+            try #require(answer?.isTaken == true || answer?.shownError != nil, "\(answer?.text ?? "none")")
+        }
+        let stored = try await Programs.run("godwit", ["history", "phone", "--format", "csv"] + store)
+        #expect(stored.output.split(whereSeparator: \.isNewline).count == 2, "\(stored.output)")
         gateway.terminate()
         #expect(try await gateway.result(within: .seconds(60)).code == 0, "\(gateway.errors)")
     }

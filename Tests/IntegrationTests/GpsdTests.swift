@@ -99,7 +99,8 @@ import Testing
     @Test func theResolutionArrivesAtTheReceiverAsItsCycle() async throws {
         let receiver = try PseudoTerminal()
         let gpsd = try await GPSDProcess.start(receiver.path, writes: true)
-        let track = try await Track.start([gpsd.url], options: ["--default-resolution", "BALANCED/4000/0"])
+        let track = try await Track.start(
+            [gpsd.url], options: ["--default-resolution", "BALANCED/4000/0", "--floor", "MAXIMUM/0/0"])
         func asked(_ cycle: String) -> String { "?DEVICE={\"path\":\"\(receiver.path)\",\"cycle\":\(cycle)}" }
         try await gpsd.waitForClient(asked("4.000"))
         // The receiver says that it is one whose cycle gpsd can set.
@@ -136,7 +137,7 @@ import Testing
         let track = try await Track.start(
             [
                 "gpsd://127.0.0.1:\(fine.port)#accuracy=HIGH", "gpsd://127.0.0.1:\(coarse.port)#accuracy=LOW",
-            ], options: ["--default-resolution", "LOW/5000/0"])
+            ], options: ["--default-resolution", "LOW/5000/0", "--floor", "MAXIMUM/0/0"])
         let asksForLess = LineServer.Event.line(1, "?DEVICE={\"path\":\"/dev/ttyUSB0\",\"cycle\":5.000};")
         try await coarse.log.wait("the coarse source to run") { $0 == asksForLess }
         // The fine one may have run for a moment, before anything was known.
@@ -157,6 +158,30 @@ import Testing
     }
 
     // MARK: - A gpsd that comes and goes
+
+    /// In the order in which gpsd reports a receiver whose first bytes it does not recognize.
+    @Test func aReceiverThatGpsdDoesNotKnowAtFirstIsReadOnTheSameConnection() async throws {
+        let fix = Fix.invented(0, start: Fix.recently)
+        let time = Date(timeIntervalSince1970: Double(fix.time) / 1000).ISO8601Format()
+        let device = #"{"class":"DEVICE","path":"/dev/ttyUSB0","activated":"2024-05-17T12:00:01Z","bps":4800}"#
+        let gpsd = try LineServer(
+            welcome: """
+                {"class":"VERSION","release":"3.22","rev":"3.22","proto_major":3,"proto_minor":14}
+                {"class":"DEVICES","devices":[\(device)]}
+                {"class":"ERROR","message":"Type of /dev/ttyUSB0 is unknown."}
+                \(device)
+                {"class":"DEVICE","path":"/dev/ttyUSB0","activated":0}
+                \(device)
+                {"class":"DEVICE","path":"/dev/ttyUSB0","driver":"u-blox","activated":"2024-05-17T12:00:04Z"}
+                {"class":"TPV","device":"/dev/ttyUSB0","mode":3,"time":"\(time)","lat":\(fix.latitude),"lon":\(fix.longitude)}
+
+                """)
+        let track = try await Track.start(["gpsd://127.0.0.1:\(gpsd.port)"])
+        try await track.wait(fixes: 1)
+        #expect(try await track.end(fixes: 1) == [fix])
+        #expect(!track.agent.errors.contains("source lost") && !track.agent.errors.contains("input refused"))
+        #expect(gpsd.arrivals.count == 1)
+    }
 
     @Test func aGpsdThatIsKilledAndComesBackIsReadAgain() async throws {
         let receiver = try PseudoTerminal()

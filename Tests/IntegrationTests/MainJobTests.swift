@@ -90,7 +90,8 @@ import TrackingCore
         #expect(watch.code == 0, "\(watch.output) \(watch.errors)")
         #expect(watch.lines.contains { $0.contains("\"event\":\"state\"") && $0.contains("ONLINE") })
         #expect(
-            watch.lines.contains { $0.contains("\"event\":\"resolution\"") && $0.contains("\"desiredInterval\":200") })
+            watch.lines.contains { $0.contains("\"event\":\"resolution\"") && $0.contains("\"desiredInterval\":500") },
+            "the default floor limits the request")
         for line in watch.lines { _ = try JSONSerialization.jsonObject(with: Data(line.utf8)) }
         agent.terminate()
         #expect(try await agent.result(within: .seconds(60)).code == 0)

@@ -41,6 +41,32 @@ import Testing
         #expect(told == expected)
     }
 
+    @Test func aDeviceWhoseClockIsAheadIsListedWithItsLead() async throws {
+        let stage = try await MapStage()
+        let browser = try await WebDriver.start()
+        try await browser.open(stage.url)
+        let shown = try await browser.script(
+            """
+            return Promise.all([import('/map/fleet.js'), import('/map/panel.js'), import('/map/text.js')])
+              .then(([{ Fleet }, { showPanel }, { age, clockAhead }]) => {
+                const fleet = new Fleet();
+                fleet.happened('state', { trackable: 'v', state: 'OFFLINE' }, 0);
+                const parts = [fleet.listed.length];
+                const van = fleet.happened('clock', { trackable: 'v', ahead: 85 }, 0);
+                parts.push(fleet.listed.length, van.place === undefined, clockAhead(van.clockAhead));
+                showPanel(van, 'ONLINE', undefined, 1000);
+                parts.push(document.getElementById('panel-state').textContent);
+                fleet.happened('clock', { trackable: 'v' }, 0);
+                return [...parts, fleet.listed.length, age(-60), age(-61)].map(String);
+              });
+            """, as: [String].self)
+        let expected = [
+            "0", "1", "true", "clock of this device is 85 s ahead",
+            "Online; no position; clock of this device is 85 s ahead", "0", "now", "61 s ahead",
+        ]
+        #expect(shown == expected)
+    }
+
     @Test func aLineThatDiesIsFoundOutAndGoesOnWhereItWas() async throws {
         let stage = try await MapStage()
         let browser = try await WebDriver.start()

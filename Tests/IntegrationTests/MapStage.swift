@@ -32,7 +32,7 @@ final class MapStage: Sendable {
         let port = try LoopbackPort.free()
         self.port = port
         self.url = "http://127.0.0.1:\(port)/"
-        let store = hasDrive ? ["--store", Self.history(in: folder)] : ["--no-store"]
+        let store = hasDrive ? ["--store", Self.history(in: folder), "--acknowledge-by", "keeper"] : ["--no-store"]
         self.serving =
             ["serve", "--listen", "127.0.0.1:\(port)", "--state", state, "--broker", self.broker.url] + store + options
         let gateway = try Programs.start("godwit", self.serving)

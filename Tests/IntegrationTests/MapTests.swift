@@ -391,7 +391,7 @@ import TrackingCore
         try await stage.keep(try await browser.screenshot(), "thousand")
         // `make bench` asks for a share, on a machine that does nothing else; here it is enough that they move.
         let share = Double(painted) / Double(empty)
-        let least = ProcessInfo.processInfo.environment["GODWIT_FRAMES"].flatMap(Double.init) ?? 0
+        let least = ProcessInfo.processInfo.environment["GODWIT_FRAMES"].flatMap { Double($0) } ?? 0
         let verdict = share >= 0.5 ? "ok" : "MISSED"
         print(
             "| map: frames in 2 s with 1,000 moving markers, beside an empty page | \(empty) | \(painted) | "

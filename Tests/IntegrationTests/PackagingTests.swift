@@ -41,6 +41,15 @@ import Testing
         #expect(try await RunningProgram(Self.analyzer, security).result().code == 0, "an exposure of at most 2.0")
     }
 
+    /// Each service has limits of memory and descriptors, and writes no core dump; the page names them.
+    @Test(arguments: [("agent", "256M", "4096"), ("recorder", "1G", "65536"), ("gateway", "2G", "65536")])
+    func theUnitsHaveLimits(name: String, memory: String, files: String) throws {
+        let unit = try String(contentsOf: Self.folder.appending(path: "godwit-\(name).service"), encoding: .utf8)
+        for line in ["MemoryMax=\(memory)", "LimitNOFILE=\(files)", "LimitCORE=0"] {
+            #expect(unit.contains("\n\(line)\n"), "\(name): \(line)")
+        }
+    }
+
     @Test func systemdFindsNothingWrongWithTheUnit() async throws {
         try await self.withUnit { unit in
             let check = try await RunningProgram(Self.analyzer, ["verify", "--man=no", unit]).result()

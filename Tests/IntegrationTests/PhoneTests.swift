@@ -25,6 +25,12 @@ import Testing
             return try #require(result.lines.first)
         }
 
+        /// Sends a command as an operator.
+        func command(_ arguments: [String]) async throws -> Programs.Result {
+            try await Programs.run(
+                "godwit", ["send"] + arguments + ["--broker", self.broker.url, "--timeout", "120"])
+        }
+
         /// Starts the gateway, and tells where it listens.
         func serve(_ more: [String] = []) async throws -> (RunningProgram, URL) {
             let gateway = try Programs.start(
@@ -107,6 +113,39 @@ import Testing
         try await scene.tap.wait { $0.events("ZONE", of: "jane-phone").count == 2 }
         gateway.terminate()
         _ = try await gateway.result(within: .seconds(60))
+    }
+
+    /// A phone shows the trackables that its token may read, and carries out an operator's commands, whichever app it has.
+    @Test func phonesGetFriendsAndCommandsWithTheirAnswers() async throws {
+        let scene = try await Scene()
+        let jane = try await scene.token("jane", ["--publish", "jane-phone", "--read", "bike"])
+        let bike = try await scene.token("bike", ["--publish", "bike"])
+        let (gateway, address) = try await scene.serve(["--allow-commands"])
+        let overland = ["Authorization": "Bearer \(bike)", "User-Agent": "Overland/1.3 (iPhone; iOS 17.4; Scale/3.00)"]
+        let basic = Data("jane:\(jane)".utf8).base64EncodedString()
+        let ownTracks = ["Authorization": "Basic \(basic)", "User-Agent": "Owntracks-Android/gms/420504000"]
+        let batch = try Self.fixture("overland-ios-1.3.json")
+        let location = try Self.fixture("owntracks-android-location.json")
+        func postAsBike() async throws -> String {
+            try await Self.send(batch, to: address.appending(path: "overland"), overland).body
+        }
+        func postAsJane() async throws -> String {
+            try await Self.send(location, to: address.appending(path: "owntracks"), ownTracks).body
+        }
+        #expect(try await !postAsBike().contains("\"set\""))
+        // The gateway receives the position of the other phone from the broker.
+        try await waitUntil { try await postAsJane().contains(#""topic":"owntracks/godwit/bike""#) }
+
+        async let set = scene.command(["configure", "bike", "--argument", "batch-window=300"])
+        try await waitUntil { try await postAsBike().contains(#""set":{"send_interval":"5m"}"#) }
+        #expect(try await set.output == "bike: done {\"delivered\":\"Overland\"}\n")
+        async let report = scene.command(["report", "jane-phone"])
+        try await waitUntil { try await postAsJane().contains(#""action":"reportLocation""#) }
+        #expect(try await report.output == "jane-phone: done {\"delivered\":\"OwnTracks\"}\n")
+        let off = try await scene.command(["off", "bike"])
+        #expect(off.code == 1 && off.output.contains("UNKNOWN_COMMAND"))
+        gateway.terminate()
+        #expect(try await gateway.result(within: .seconds(60)).code == 0)
     }
 
     @Test func withoutTheBrokerThePhoneKeepsIt() async throws {

@@ -227,8 +227,8 @@ import TrackingStore
                 "godwit",
                 [
                     "record", "--broker", stage.broker.url, "--name", name, "--share", "team", "--store", address,
-                    "--log-level", "info",
-                ])
+                    "--log-level", "trace",
+                ], environment: ["GODWIT_SHARE_SECRET": Self.shareSecret])
         }
         var first = try recorder("one")
         try await first.waitForLog("taking in")
@@ -256,7 +256,24 @@ import TrackingStore
             recorder.terminate()
             let result = try await recorder.result(within: .seconds(60))
             #expect(result.code == 0, "\(result.errors.suffix(2000))")
+            #expect(!result.errors.contains(Self.shareSecret))
         }
+        // The subscription has the secret, and not the public name of the group.
+        #expect(stage.broker.log.contains("$share/\(Self.shareSecret)/tracking/+/history"))
+        #expect(!stage.broker.log.contains("$share/team/"))
+    }
+
+    private static let shareSecret = "c0ffee00c0ffee00"
+
+    /// Any user of the broker could join a group that needs its public name alone.
+    @Test(arguments: [nil, "short", "team", "0123456789/abcdef"]) func aGroupNeedsASecret(secret: String?) async throws
+    {
+        let environment = secret.map { ["GODWIT_SHARE_SECRET": $0] } ?? [:]
+        let result = try await Programs.run(
+            "godwit", ["record", "--share", "team", "--store", "postgres://me@127.0.0.1/tracks"],
+            environment: environment)
+        #expect(result.code == 64 && result.errors.contains("secret"), "\(result.errors)")
+        if let secret, secret != "team" { #expect(!result.errors.contains(secret)) }
     }
 
     /// What is too old goes at the start, is not stored again when it comes again, and is not missing.

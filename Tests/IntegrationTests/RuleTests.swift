@@ -36,7 +36,7 @@ import Testing
     }
 
     /// Sends a position so many degrees north of the depot, of just now.
-    private func send(_ latitude: Double, to port: Int, _ token: String) async throws {
+    private func send(_ latitude: Double, to port: Int, _ token: String, secondsAgo: Double = 0) async throws {
         let url = try #require(URL(string: "http://127.0.0.1:\(port)/points"))
         var request = URLRequest(url: url)
         request.httpMethod = "POST"
@@ -44,7 +44,7 @@ import Testing
         request.httpBody = Data(
             """
             {"type":"Feature","geometry":{"type":"Point","coordinates":[-8.63,\(latitude)]},
-            "properties":{"time":\(Date().timeIntervalSince1970)}}
+            "properties":{"time":\(Date().timeIntervalSince1970 - secondsAgo)}}
             """.utf8)
         let (data, response) = try await URLSession.shared.data(for: request)
         #expect((response as? HTTPURLResponse)?.statusCode == 200, "\(String(decoding: data, as: UTF8.self))")
@@ -81,10 +81,10 @@ import Testing
             "godwit", ["watch", "van-7", "--broker", broker.url, "--resolution", "MAXIMUM/0/0"])
         defer { watcher.terminate() }
         try await waitUntil { tap.messages.contains { $0.topic.hasPrefix("tracking/van-7/request/") } }
-        try await self.send(52.67, to: port, token)
+        try await self.send(52.67, to: port, token, secondsAgo: 5)
         try await waitUntil { !tap.updates(of: "van-7").isEmpty }
         try await waitUntil {
-            tap.messages(on: "van-7/resolution").contains { $0.payload.contains(#""desiredInterval":0"#) }
+            tap.messages(on: "van-7/resolution").contains { $0.payload.contains(#""desiredInterval":500,"#) }
         }
         try await self.send(52.6601, to: port, token)
         try await waitUntil { !tap.events("FENCE_ENTERED", of: "van-7").isEmpty }
@@ -176,7 +176,7 @@ import Testing
             try await waitUntil { tap.messages.contains { $0.topic.hasPrefix("tracking/\(phone)/request/") } }
             try await send(phone, [(90, 52.68)])
             try await waitUntil {
-                tap.messages(on: "\(phone)/resolution").contains { $0.payload.contains(#""desiredInterval":0"#) }
+                tap.messages(on: "\(phone)/resolution").contains { $0.payload.contains(#""desiredInterval":500,"#) }
             }
             try await send(phone, [(60, 52.67), (30, 52.665), (10, 52.66)])
             try await waitUntil { !tap.events("FENCE_ENTERED", of: phone).isEmpty }
@@ -250,6 +250,12 @@ import Testing
         #expect(far.code != 0 && far.errors.contains("10 to 100000 m"))
         let colour = try await self.run(["trackables", "set", "van-7", "colour=red"])
         #expect(colour.code != 0 && colour.errors.contains("name, icon or group"))
+        for name in ["a\u{1B}[2J", "a\u{9B}", "a\u{202E}b"] {
+            let label = try await self.run(["trackables", "set", "van-7", "name=\(name)"])
+            #expect(label.code != 0 && label.errors.contains("no control characters"))
+            let token = try await self.run(["token", "create", "--name", name, "--read-all"])
+            #expect(token.code == 64 && token.errors.contains("no control characters"))
+        }
         let noJSON = try await self.run(["fence", "add", "x", "--geojson", "/dev/null"])
         #expect(noJSON.code == 66 && noJSON.errors.contains("'/dev/null' is no GeoJSON"))
         #expect(try await self.run(["fence", "remove", "none"]).code == 1)

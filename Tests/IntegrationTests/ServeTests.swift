@@ -38,8 +38,11 @@ import TrackingTesting
 
         /// Starts a gateway and waits until it listens.
         func serve(_ more: [String] = []) async throws -> (program: RunningProgram, port: Int) {
+            // The history is read: a recorder elsewhere is named.
+            let recorder = more.contains("--store") ? ["--acknowledge-by", "keeper"] : []
             let program = try Programs.start(
-                "godwit", ["serve", "--broker", self.broker.url, "--listen", "127.0.0.1:0"] + self.state + more)
+                "godwit",
+                ["serve", "--broker", self.broker.url, "--listen", "127.0.0.1:0"] + self.state + recorder + more)
             try await program.waitForLog("listening on http://127.0.0.1:")
             let match = try #require(program.errors.firstMatch(of: #/listening on http://127\.0\.0\.1:(\d+)/#))
             return (program, try #require(Int(match.1)))

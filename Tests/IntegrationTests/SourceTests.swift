@@ -95,7 +95,8 @@ import TrackingRuntime
     @Test func aSerialReceiverIsReadAndAskedForTheCycle() async throws {
         let receiver = try PseudoTerminal()
         let track = try await Track.start(
-            ["nmea:\(receiver.path)#speed=38400"], options: ["--default-resolution", "HIGH/500/0"])
+            ["nmea:\(receiver.path)#speed=38400"],
+            options: ["--default-resolution", "HIGH/500/0", "--floor", "MAXIMUM/0/0"])
         // Asked who it is, it says that it is one whose cycle can be set.
         try await receiver.waitForCommand("$PMTK605*31\r\n")
         try await receiver.send(NMEAText.sentence("PMTK705,AXN_2.31,5632,PA6H,1.0").utf8)

@@ -75,7 +75,7 @@ import Testing
             [
                 "run", "--trackable", "order:17", "--broker", broker.url, "--source", "simulate:", "--raw", "--battery",
                 "file:\(battery.path())", "--battery-threshold", "20", "--low-battery-multiplier", "2", "--resolution",
-                "HIGH/200/0", "--destination", "52.66,-8.63", "--proximity", "1000000",
+                "HIGH/200/0", "--floor", "MAXIMUM/0/0", "--destination", "52.66,-8.63", "--proximity", "1000000",
                 "--spool", self.spool(broker), "--batch-window", "0.2", "--acknowledge-by", "keeper",
                 "--automatic-trips", "car", "--pause-radius", "10", "--speed", "10", "--allow-commands",
             ])

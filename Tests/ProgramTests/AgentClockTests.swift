@@ -13,7 +13,7 @@ import TrackingCore
     }
 
     private func fix(_ time: Double) throws -> Location {
-        var fix = Location(coordinate: try #require(Coordinate(latitude: 0, longitude: 0)), time: UnixTime(time))
+        var fix = Location(coordinate: try #require(Coordinate(latitude: 0, longitude: 1)), time: UnixTime(time))
         fix.source = .gps
         return fix
     }

@@ -184,10 +184,15 @@ import TrackingPublisher
     // MARK: - What is carried
 
     @Test func whatIsAddedHasTheSettingsOfTheOptionsButTheDestination() throws {
-        let plan = try self.plan(["--destination", "1,2", "--proximity", "300", "--floor", "HIGH/1000/0"])
+        let plan = try self.plan([
+            "--destination", "1,2", "--proximity", "300", "--floor", "HIGH/1000/0", "--ceiling", "LOW/60000/9",
+        ])
         let van8 = AgentSettings.Carried(id: try TrackableID("van-8"), destination: nil)
         let both = try plan.carrying(plan.carried + [van8]).trackables
         #expect(both.map(\.floor?.desiredInterval) == [.seconds(1), .seconds(1)])
+        #expect(both.map(\.ceiling?.minimumDisplacement) == [9, 9])
+        let other = try plan.setting(["ceiling": ["LOW/30000/9"]])
+        #expect(other.trackables[0].ceiling?.desiredInterval == .seconds(30))
         #expect(both[0].constraints?.proximityThreshold != nil)
         #expect(both[1].destination == nil && both[1].constraints == nil)
         let there = try plan.carrying([van8]).going(van8.id, to: Coordinate(latitude: 3, longitude: 4))

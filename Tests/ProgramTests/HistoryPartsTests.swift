@@ -1,9 +1,11 @@
 import ArgumentParser
 import Foundation
 import GodwitOptions
+import TestSupport
 import Testing
 import TrackingCore
 import TrackingHistory
+import TrackingMQTT
 import TrackingStore
 
 @testable import godwit
@@ -150,6 +152,45 @@ import TrackingStore
         #expect(!part.isErased("tracking/van/resolution", [0x7B]))
         let all = KeptMessages(of: van, before: nil, root: .standard)
         #expect(all.isErased("tracking/van/resolution", [0x7B]))
+    }
+
+    @Test func whatIsNotProvenToBeClearedIsReported() {
+        var proof = ClearingProof(of: ["refused", "back", "kept", "silent", "unread"])
+        proof.wasRefused("refused", "not authorised")
+        proof.wasReadBack("back")
+        proof.wasReadBack("kept")
+        proof.isRetained("kept")
+        proof.isUnreadable("unread")
+        #expect(!proof.isComplete)
+        #expect(proof.remains(reportsRefusals: true).map(\.topic) == ["refused", "kept", "unread"])
+        #expect(proof.remains(reportsRefusals: false).map(\.topic) == ["refused", "kept", "silent", "unread"])
+        #expect(proof.remains(reportsRefusals: true).first?.reason == "not authorised")
+        proof.wasReadBack("silent")
+        proof.wasReadBack("unread")
+        #expect(proof.isComplete)
+    }
+
+    /// A broker of MQTT 3.1.1 says of a refused publish that all is well: what came back proves it, or nothing does.
+    @Test(
+        .timeLimit(.minutes(2)), arguments: [("", 6), ("topic write tracking/#", 0), ("topic readwrite tracking/#", 6)])
+    func onMQTT311WhatComesBackIsTheProof(rights: String, cleared: Int) async throws {
+        let broker = try await MosquittoProcess.start { port, folder in
+            let access = folder.appending(path: "acl")
+            try "\(rights)\nuser device\ntopic readwrite tracking/#\n"
+                .write(to: access, atomically: true, encoding: .utf8)
+            return "listener \(port) 127.0.0.1\nallow_anonymous true"
+                + (rights.isEmpty ? "" : "\nacl_file \(access.path())")
+        }
+        for version in [ConnectionStateMachine.Version.v311, .v5] {
+            var configuration = MQTTConfiguration(
+                endpoints: [MQTTEndpoint(host: "127.0.0.1", port: broker.port)], client: try ClientID("wipe"))
+            configuration.version = version
+            let client = try MQTTClient(configuration: configuration)
+            let outcome = try await KeptMessages(of: try TrackableID("van"), before: nil, root: .standard)
+                .clear(with: client)
+            let expected = version == .v5 ? 6 : cleared
+            #expect(outcome.cleared == expected && outcome.remains.count == 6 - expected, "\(outcome)")
+        }
     }
 
     // MARK: - Arguments

@@ -29,7 +29,7 @@ import Testing
             ("resolution", "HIGH/1000/1"), ("resolution-far", "LOW/60000/100"),
             ("resolution-far-watched", "BALANCED/10000/20"), ("resolution-near", "BALANCED/10000/20"),
             ("resolution-near-watched", "HIGH/1000/1"), ("battery-threshold", "20"), ("low-battery-multiplier", "2.5"),
-            ("floor", "HIGH/1000/0"), ("filter", "either"), ("maximum-silence", "90"),
+            ("floor", "HIGH/1000/0"), ("ceiling", "LOW/60000/100"), ("filter", "either"), ("maximum-silence", "90"),
             ("spool", "memory"), ("durability", "normal"), ("batch-size", "500"), ("batch-window", "off"),
             ("acknowledge-by", "keeper"), ("keep-points", "5000"), ("keep-bytes", "1000000"), ("keep-days", "0.5"),
             ("on-collision", "clear"), ("profile", "overland"), ("mode", "active"), ("desired-accuracy", "100"),
@@ -39,6 +39,7 @@ import Testing
             ("low-battery", "15"), ("automatic-trips", "car"), ("tracking-stats", nil), ("wifi", nil),
             ("defer", "500"), ("live", "off"), ("notify", "/usr/local/bin/tell --by mail"),
             ("socket", "/run/me.sock"), ("metrics-file", "/var/lib/godwit.prom"), ("allow-commands", nil),
+            ("allow-commands", "unrestricted"),
         ])
 
     static let watch = Self.rows(
@@ -74,7 +75,9 @@ import Testing
             Import.self, ["import", "van.gpx", "--trackable", "van"],
             Self.place + [("trackable", "bus"), ("format", "csv")]),
         HistoryCase(Verify.self, ["verify", "van"], Self.place + [("format", "json")]),
-        HistoryCase(Erase.self, ["erase", "van"], Self.broker + Self.place + [("before", "90d"), ("yes", nil)]),
+        HistoryCase(
+            Erase.self, ["erase", "van"],
+            Self.broker + Self.place + Self.state + [("before", "90d"), ("yes", nil)]),
         HistoryCase(Backup.self, ["backup", "copy.sqlite"], Self.place),
         HistoryCase(
             Replay.self, ["replay", "van", "--as", "bus"],
@@ -85,6 +88,7 @@ import Testing
         Self.broker + [
             ("store", "postgres://me@db.example.org/tracks"), ("name", "keeper"), ("intake-user", "keeper-in"),
             ("intake-cert", "/etc/in.crt"), ("intake-key", "/etc/in.key"), ("share", "team"), ("keep", "van-7=30d"),
+            ("share-secret-file", "/etc/godwit/share"), ("share-secret", "0123456789abcdef"),
             ("receive-maximum", "100"), ("listen", "127.0.0.1:0"), ("housekeeper", nil),
         ])
 
@@ -95,6 +99,7 @@ import Testing
         HistoryCase(
             Serve.self, ["serve"],
             Self.broker + Self.place + Self.state + [
+                ("allow-commands", nil),
                 ("listen", "[::1]:0"), ("url", "https://tracks.example.org"), ("cors", "https://shop.example.org"),
                 ("rate-limit", "5"), ("max-body", "2048"), ("no-store", nil), ("acknowledge-by", "keeper"),
                 ("overland-path", "/api/locations"), ("owntracks-keys", "/etc/godwit/keys.json"),

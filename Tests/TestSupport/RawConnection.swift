@@ -5,8 +5,21 @@ public final class RawConnection: Sendable {
     private let descriptor: Int32
 
     /// Connects.
-    public init(port: Int) throws {
+    ///
+    /// - Parameter source: The address of this machine to connect from, as `127.0.0.2`; `nil` for the system's choice.
+    public init(port: Int, from source: String? = nil) throws {
         self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        if let source {
+            var own = sockaddr_in()
+            own.sin_family = sa_family_t(AF_INET)
+            own.sin_addr.s_addr = inet_addr(source)
+            let descriptor = self.descriptor
+            _ = withUnsafePointer(to: &own) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+        }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(port).bigEndian
@@ -28,6 +41,13 @@ public final class RawConnection: Sendable {
     }
 
     deinit { close(self.descriptor) }
+
+    /// `true` once the peer has closed it and everything that came was read.
+    public var isClosedByPeer: Bool {
+        var byte: UInt8 = 0
+        let count = recv(self.descriptor, &byte, 1, Int32(MSG_PEEK))
+        return count == 0 || (count < 0 && errno != EAGAIN)
+    }
 
     /// Whether the program at the other end, on this machine, keeps it open: what it sent may wait here to be read.
     public var isOpenAtPeer: Bool {

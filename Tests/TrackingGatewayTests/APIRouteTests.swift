@@ -45,11 +45,16 @@ import TrackingTesting
                 return answer.json?["features"]?.list?.map { $0["id"]?.text } ?? []
             }
             #expect(try await ids("trackables=van") == ["van"])
-            #expect(try await ids("trackables=van,a%2Fb%2C%20100%20%25,none") == ["a/b, 100 %", "van"])
+            #expect(
+                try await ids("trackables=van&trackable=a%2Fb%2C%20100%20%25&trackable=none") == ["a/b, 100 %", "van"])
+            for list in ["van,bus", "van%2Cbus", "van&trackables=bus"] {
+                #expect(try await ids("trackables=\(list)") == ["bus", "van"], "\(list)")
+            }
+            #expect(try await ids("bbox=-9%2C52.00045%2C-8%2C53") == ["van"])
             #expect(try await ids("bbox=-9,52.00045,-8,53") == ["van"])
             #expect(try await ids("limit=1") == ["a/b, 100 %"])
             #expect(try await ids("limit=1&after=a%2Fb%2C%20100%20%25") == ["bus"])
-            for wrong in ["bbox=1,2,3", "limit=0", "limit=x", "trackables="] {
+            for wrong in ["bbox=1,2,3", "bbox=0x1,2,3,4", "limit=0", "limit=x", "trackables="] {
                 let answer = try await client.execute(
                     uri: "/api/v1/positions?\(wrong)", method: .get, headers: .bearer(token))
                 #expect(answer.status == .badRequest && answer.json?["detail"] != nil, "\(wrong)")
@@ -117,7 +122,12 @@ import TrackingTesting
                 let nobody = try await client.execute(uri: "/api/v1/trackables/bus\(path)", method: .get)
                 #expect(nobody.status == .unauthorized)
             }
-            #expect(try await get("positions?trackables=bus,van", token).status == .forbidden)
+            for query in [
+                "trackables=bus,van", "trackables=bus%2Cvan", "trackables=bus&trackables=van", "trackable=van",
+            ] {
+                #expect(try await get("positions?\(query)", token).status == .forbidden, "\(query)")
+            }
+            #expect(try await get("positions?trackables=bus&trackable=bus", token).status == .ok)
         }
     }
 

@@ -99,6 +99,31 @@ import TrackingCore
         }
     }
 
+    /// Browsers send no `Sec-Fetch-Site` to a plain address of another machine, but `Origin` they do.
+    @Test func aPageOfAnotherOriginCannotSignInOrOut() async throws {
+        let gateway = try TestGateway { $0.url = "https://tracks.example.org" }
+        let token = try await gateway.token()
+        let body = ByteBuffer(string: #"{"token":"\#(token)"}"#)
+        try await gateway.test { client in
+            for origin in ["https://evil.example.org", "http://tracks.example.org.evil.org", "null"] {
+                let given = try await client.execute(
+                    uri: "/session", method: .post, headers: [.origin: origin], body: body)
+                #expect(given.status == .forbidden && given.headers[.setCookie] == nil, "\(origin)")
+                let out = try await client.execute(uri: "/session", method: .delete, headers: [.origin: origin])
+                #expect(out.status == .forbidden && out.headers[.setCookie] == nil, "\(origin)")
+            }
+            let own: HTTPFields = [.origin: "https://tracks.example.org"]
+            let answer = try await client.execute(uri: "/session", method: .post, headers: own, body: body)
+            #expect(answer.status == .ok)
+            let cookie = try #require(answer.headers[.setCookie]).prefix { $0 != ";" }
+            var fields = own
+            fields[.cookie] = String(cookie)
+            #expect(try await client.execute(uri: "/session", method: .delete, headers: fields).status == .noContent)
+            // Programs send no origin.
+            #expect(try await client.execute(uri: "/session", method: .post, body: body).status == .ok)
+        }
+    }
+
     @Test func signingInWithAFormAndWithAShareLinkOverTLS() async throws {
         let gateway = try TestGateway { $0.url = "https://tracks.example.org" }
         let now = TestGateway.now

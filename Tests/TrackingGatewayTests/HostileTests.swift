@@ -140,6 +140,29 @@ import TrackingStore
         withExtendedLifetime(stage) {}
     }
 
+    /// A request behind it on its connection is not answered.
+    @Test(arguments: ["", "Host: a\r\nHost: b\r\n", "Host: a\r\nhOST: a\r\n", "Host: a b\r\n"])
+    func aRequestWithoutOneHostIsRefused(_ fields: String) async throws {
+        try await self.serve({ $0.patience = .seconds(60) }) { port, _ in
+            let connection = try RawConnection(port: port)
+            try await connection.sendAll(
+                "GET /healthz HTTP/1.1\r\n\(fields)\r\nGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            let answer = String(decoding: try await connection.read(), as: UTF8.self)
+            #expect(
+                answer.hasPrefix("HTTP/1.1 400 ") && answer.components(separatedBy: "HTTP/1.1").count == 2, "\(answer)")
+        }
+    }
+
+    /// The answer to the request before is whole.
+    @Test func aRequestWithoutAHostDoesNotDisturbTheOneBefore() async throws {
+        try await self.serve({ $0.patience = .seconds(60) }) { port, _ in
+            let connection = try RawConnection(port: port)
+            try await connection.sendAll("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /healthz HTTP/1.1\r\n\r\n")
+            let answer = String(decoding: try await connection.read(), as: UTF8.self)
+            #expect(answer.hasPrefix("HTTP/1.1 200 ") && answer.contains("ok\nHTTP/1.1 400 "), "\(answer)")
+        }
+    }
+
     @Test func aPeerThatTakesNoAnswerIsCutOff() async throws {
         let stage = try await RecordedGateway(["van": 100_000])
         try await self.serve(history: stage.history) { port, gateway in

@@ -410,9 +410,13 @@ import TrackingSubscriber
 
 /// The query of the live stream.
 @Suite struct LiveQueryTests {
-    @Test func namesAreSeparatedByCommasAsTheyStand() throws {
+    @Test func aListIsDecodedBeforeItIsSplit() throws {
         #expect(try LiveQuery("").wanted == .everything)
-        #expect(try LiveQuery("token=x&trackables=a,b%2Cc").wanted == .these([TrackableID("a"), TrackableID("b,c")]))
+        let three = try LiveSelection.Wanted.these([TrackableID("a"), TrackableID("b"), TrackableID("c")])
+        for list in ["a,b,c", "a%2Cb%2cc", "a%2Cb&trackables=c", "a,b&trackable=c"] {
+            #expect(try LiveQuery("token=x&trackables=\(list)"[...]).wanted == three, "\(list)")
+        }
+        #expect(try LiveQuery("trackable=b%2Cc").wanted == .these([TrackableID("b,c")]))
         let box = try #require(GeoBox(south: 51, west: -9, north: 53, east: -7))
         #expect(try LiveQuery("bbox=-9,51,-7,53").wanted == .box(box))
         #expect(try LiveQuery("bbox=-9%2C51%2C-7%2C53&lastEventId=1-2-3000").last?.number == 2)
@@ -420,6 +424,7 @@ import TrackingSubscriber
 
     @Test(arguments: [
         "trackables=", "trackables=a&bbox=1,2,3,4", "bbox=1,2,3", "bbox=1,2,3,x", "bbox=0,10,0,5", "trackables=%zz",
+        "track=a", "trackable=",
         "trackables=" + String(repeating: "a,", count: 1_001), "trackables=" + String(repeating: "a", count: 200),
     ])
     func whatIsWrongIsSaid(_ query: String) {

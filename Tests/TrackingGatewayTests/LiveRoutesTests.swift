@@ -150,7 +150,7 @@ private let start = 1_790_000_000.0
         let stream = try #require(
             hub.open(LiveSelection(.everything, reads: .all), for: Caller(name: "test", reads: .all), after: nil) {})
         let running = Task { await hub.run() }
-        for id in [self.van, self.bike, bus] { told.yield(try Told.location(id, 1)) }
+        for id in [self.van, self.bike, bus] { told.yield(try Told.location(id, 1, time: start)) }
         told.yield(.positionsKept([self.bike]))
         var cleared: Set<TrackableID> = []
         let expected: Set<TrackableID> = hasHistory ? [bus] : [bus, self.van]
@@ -207,6 +207,48 @@ private let start = 1_790_000_000.0
             #expect(try await stream.first { $0.name == "end" }.data == #"{"reason":"expired"}"#)
             for await event in stream.events { Issue.record("told after the end: \(event.name)") }
         }
+    }
+
+    /// A link that was passed on neither speeds a device up nor slows it down.
+    @Test func aShareLinkMayAskForItsOneResolutionOnly() async throws {
+        let van = self.van
+        try await LiveScene.run { scene in
+            let now = scene.now
+            scene.caller.withLock {
+                $0 = Caller(name: "share", reads: .only([van]), span: now..<now.advanced(by: .seconds(600)))
+            }
+            try scene.move(self.van, 1, time: now.seconds)
+            let stream = try await scene.open()
+            let name = try await scene.name(stream)
+            _ = try await stream.first { $0.name == "position" }
+            func ask(_ accuracy: String, _ interval: Int, _ metres: String) async throws -> LoopbackHTTP.Answer {
+                try await scene.request(
+                    "POST", "/api/v1/trackables/van/resolution?stream=\(name)",
+                    #"{"accuracy":"\#(accuracy)","desiredInterval":\#(interval),"minimumDisplacement":\#(metres)}"#)
+            }
+            for (accuracy, interval, metres) in [
+                ("MINIMUM", 31_536_000_000, "1e308"), ("MAXIMUM", 0, "0"), ("HIGH", 2_000, "4.999"),
+                ("HIGH", 2_001, "5"), ("BALANCED", 2_000, "5"),
+            ] {
+                let answer = try await ask(accuracy, interval, metres)
+                #expect(answer.status == 403, "\(accuracy)/\(interval)/\(metres)")
+                #expect(answer.text.contains("accuracy HIGH, desiredInterval 2000, minimumDisplacement 5"))
+            }
+            #expect(!scene.isPresent, "nothing is asked for yet")
+            #expect(try await ask("HIGH", 2_000, "5").status == 204)
+            try await scene.isAsked(2_000)
+            #expect(try await scene.request("DELETE", "/api/v1/trackables/van/resolution?stream=\(name)").status == 204)
+        }
+    }
+
+    @Test func thePageOfAShareLinkAsksForThatResolution() throws {
+        let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "Sources/TrackingGateway/Page/live.js")
+        let shared = Resolution.ofShareLinks
+        let members =
+            #"accuracy: "\#(shared.accuracy.rawValue)", desiredInterval: \#(shared.desiredInterval.inMilliseconds), "#
+            + "minimumDisplacement: \(Int(shared.minimumDisplacement.value))"
+        #expect(try String(contentsOf: page, encoding: .utf8).contains("export const SHARED = { \(members) };"))
     }
 
     // MARK: - What is asked for

@@ -82,7 +82,8 @@ final class LiveScene: Sendable {
     /// A publisher without presence sends a position.
     func move(_ id: TrackableID, _ seq: UInt64, time: Double? = nil) throws {
         var fix = Location(
-            coordinate: try #require(Coordinate(latitude: 52, longitude: -8)), time: UnixTime(time ?? Double(seq)))
+            coordinate: try #require(Coordinate(latitude: 52, longitude: -8)),
+            time: UnixTime(time ?? 1_790_000_000 + Double(seq)))
         (fix.stream, fix.seq) = (StreamID("one"), seq)
         let message = OutgoingMessage(
             topic: "tracking/\(id.topicLevel)", payload: try LocationCodec.encode(LocationUpdate(location: fix)),

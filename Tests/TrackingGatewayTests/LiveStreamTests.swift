@@ -43,7 +43,9 @@ import TrackingSubscriber
         clears: Bool = false
     ) async throws -> LiveHub {
         let (events, heard) = AsyncStream.makeStream(of: SubscriberEvent.self)
-        for number in 1...positions { heard.yield(try Told.location(TrackableID("van-\(number)"), number)) }
+        for number in 1...positions {
+            heard.yield(try Told.location(TrackableID("van-\(number)"), number, time: 1_790_000_000))
+        }
         if clears { heard.yield(.locationCleared(try TrackableID("van-\(positions)"))) }
         let hub = LiveHub(events: events, cleared: cleared) { _, _ in }
         let running = Task { await hub.run() }
@@ -72,6 +74,31 @@ import TrackingSubscriber
         #expect(pieces.count == 3 && pieces[1].contains("event: position"))
         #expect(pieces.last == "event: end\ndata: {\"reason\":\"expired\"}\n\n")
         try await history.close()
+    }
+
+    @Test func whatACutOffStreamLosesIsCounted() async throws {
+        let (events, heard) = AsyncStream.makeStream(of: SubscriberEvent.self)
+        let dropped = Mutex(0)
+        let hub = LiveHub(events: events, dropped: { count in dropped.withLock { $0 += count } }) { _, _ in }
+        let stream = try #require(
+            hub.open(LiveSelection(.everything, reads: .all), for: self.caller, after: nil) {})
+        let van = try TrackableID("van")
+        let detail = ["text": JSONValue.text(String(repeating: "x", count: 120_000))]
+        for seq in 1...UInt64(300) {
+            heard.yield(
+                .event(
+                    van,
+                    TrackingEvent(
+                        id: "e", stream: try #require(StreamID("one")), seq: seq, time: UnixTime(5),
+                        kind: .lowBattery, detail: detail)))
+        }
+        heard.finish()
+        await hub.run()
+        #expect((250...280).contains(dropped.withLock { $0 }), "what waited when it was 32 MB")
+        guard case .ended(.tooSlow) = await stream.next() else {
+            Issue.record("the stream goes on")
+            return
+        }
     }
 
     @Test func whoDoesNotTakeTheEndIsCutOff() async throws {

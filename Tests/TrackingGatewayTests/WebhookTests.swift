@@ -1,8 +1,10 @@
 import AsyncHTTPClient
 import Crypto
+import GRDB
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import NIOSSL
 import Synchronization
 import Testing
 import TrackingCore
@@ -280,6 +282,31 @@ import TrackingMetrics
         // Who is not told any more keeps nothing back.
         try await reopened.keep(readers: [])
         #expect(try await reopened.trim(now: UnixTime(10)) == 0)
+    }
+
+    @Test func whatWaitsIsBoundedInBytesAndTheOldestGoes() async throws {
+        let database = try self.folder.database()
+        let outbox = Outbox(database)
+        try await outbox.begin("hook")
+        try await self.add(10, of: 10_000, to: database)
+        func trim(_ bytes: Int64) async throws -> Int {
+            try await database.write { try Outbox.trim(toBytes: bytes, in: $0) }
+        }
+        #expect(try await trim(200_000) == 0)
+        // 10 messages of some 10,270 bytes.
+        #expect(try await trim(50_000) == 6)
+        let left = try await outbox.next("hook", kinds: [.event], ownAlone: false, limit: 100).entries
+        #expect(left.map(\.time.seconds) == [6, 7, 8, 9])
+        // A message that was read is not lost.
+        try await outbox.told("hook", through: left[1].place)
+        #expect(try await trim(25_000) == 0)
+        #expect(try await outbox.next("hook", kinds: [.event], ownAlone: false, limit: 100).entries.count == 2)
+        try await database.write { try Outbox.remove(try TrackableID("van-7"), from: $0) }
+        #expect(try await database.read { try Int64.fetchOne($0, sql: "SELECT bytes FROM outboxSize") } == 0)
+    }
+
+    @Test func tlsHasVersion12AtLeast() {
+        #expect(HTTPClient.Configuration.webhooks.tlsConfiguration?.minimumTLSVersion == .tlsv12)
     }
 
     @Test func showsNothingThatIsSecret() throws {

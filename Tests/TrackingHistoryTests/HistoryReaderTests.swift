@@ -17,6 +17,28 @@ import TrackingHistory
         }
     }
 
+    /// A spreadsheet takes what begins like a formula for one; numbers remain numbers.
+    @Test(arguments: ["=1+1", "+1", "-1", "@SUM(A1)", "'=1", "''-1", "'", "'a", "=\"a\",b"])
+    func textsThatBeginLikeAFormulaAreProtectedAndReadBack(id: String) throws {
+        var point = Points.at(1_800_000_000, -12.5, -8.25)
+        (point.tripID, point.altitude) = (id, -3)
+        let text = try written([point], .csv, of: "=van")
+        let row = try #require(text.split(separator: "\r\n").last)
+        #expect(row.hasPrefix("'=van,") && row.contains(",-12.5,-8.25,-3,"))
+        #expect(!row.contains(",=") && !row.contains(",+") && !row.contains(",@") && !row.contains(",-1,"))
+        let (events, failure) = read(text, .csv)
+        #expect(failure == nil && events.refusals.isEmpty)
+        #expect(events.fixes.map(\.tripID) == [id] && events.fixes.map(\.coordinate) == [point.coordinate])
+    }
+
+    @Test func anIDOfATripWithControlCharactersIsRefusedWithAReason() throws {
+        let file =
+            "time,latitude,longitude,tripid\r\n2026-01-01T00:00:00Z,52,-8,a\u{1B}[2J\r\n2026-01-01T00:00:01Z,52,-8,b\r\n"
+        let events = read(file, .csv).events
+        #expect(events.fixes.map(\.tripID) == ["b"])
+        #expect(events.refusals.count == 1 && events.refusals.first?.contains("the id of its trip") == true)
+    }
+
     @Test func ourGPXIsReadBackAsFarAsGPXGoes() throws {
         let points = Points.walk(300, seed: 2)
         let (events, failure) = read(try written(points, .gpx), .gpx)

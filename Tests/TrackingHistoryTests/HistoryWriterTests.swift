@@ -164,6 +164,17 @@ import TrackingHistory
                 + "\"{\"\"a\"\": \"\"x,y\"\",\n \"\"b\"\":[1,2]}\"\r\n")
     }
 
+    @Test func csvHasNoControlCharactersInTexts() throws {
+        var point = Points.full()
+        point.tripID = "a\u{1B}[2J\nb\u{202E}"
+        point.extra = Array("{\"a\":\"\u{9B}\"}".utf8)
+        let lines = try written([point], .csv).split(separator: "\r\n")
+        #expect(lines.count == 2)
+        #expect(
+            lines[1].contains(#",a\u001b[2J\u000ab\u202e,"#) && lines[1].contains(#"{""a"":""\u009b""}"#), "\(lines[1])"
+        )
+    }
+
     @Test func csvQuotesAQuoteWithAnAccent() throws {
         let row = try written([Points.full()], .csv, of: "a\"\u{301},b").split(separator: "\r\n").last ?? ""
         #expect(row.utf8.starts(with: "\"a\"\"\u{301},b\",".utf8))

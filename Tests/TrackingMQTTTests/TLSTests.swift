@@ -59,6 +59,30 @@ import TrackingMQTT
                 ])
         }
 
+        /// Starts a server that sends bytes to each client within TLS, once the client has sent something.
+        func lyingServer(on port: Int, sending bytes: [UInt8]) async throws -> ChildProcess {
+            let script = """
+                import socket, ssl
+                context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+                context.load_cert_chain('\(self.path("right.crt"))', '\(self.path("right.key"))')
+                listener = socket.create_server(('127.0.0.1', \(port)))
+                while True:
+                    try:
+                        client = context.wrap_socket(listener.accept()[0], server_side=True)
+                        client.recv(4096)
+                        client.sendall(bytes(\(bytes)))
+                        while client.recv(4096): pass
+                    except OSError: pass
+                """
+            let server = try ChildProcess("/usr/bin/python3", ["-c", script], output: "/dev/null")
+            let deadline = ContinuousClock.now + .seconds(60)
+            while !LoopbackPort.accepts(port) {
+                try #require(ContinuousClock.now < deadline, "the server does not listen")
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            return server
+        }
+
         func configuration(
             _ broker: MosquittoProcess, host: String = "localhost", authority: String? = "ca", client: String? = nil
         ) throws -> MQTTConfiguration {
@@ -161,6 +185,23 @@ import TrackingMQTT
         try await TestClient.with(configuration) { client in
             let end = try await client.disconnection("MQTT 3.1.1") { $0.reason?.message.contains("mqtts") == true }
             #expect(end.reason?.code == .brokerUnreachable)
+        }
+    }
+
+    /// Damage on the way is found by TLS itself; what a broker sends is checked as without TLS.
+    @Test(arguments: [
+        ([0x00, 0x00] as [UInt8], "packet type 0"), (MalformedPacketTests.unknownProperty, "property 123"),
+    ]) func aMalformedPacketWithinTLSEndsTheConnection(_ packet: [UInt8], _ reason: String) async throws {
+        let certificates = try await Certificates()
+        let port = try LoopbackPort.free()
+        let server = try await certificates.lyingServer(on: port, sending: FakeBroker.accepts5 + packet)
+        defer { server.signal(SIGKILL) }
+        var configuration = try TestClient.configuration("van-7", port: port)
+        configuration.endpoints = [MQTTEndpoint(host: "localhost", port: port, isTLS: true)]
+        configuration.tls = MQTTConfiguration.TLS(authorities: certificates.path("ca.crt"))
+        try await TestClient.with(configuration) { client in
+            let lost = try await client.disconnection { $0.reason?.message.contains(reason) == true }
+            #expect(lost.retry != nil)
         }
     }
 

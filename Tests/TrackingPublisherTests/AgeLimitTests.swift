@@ -15,7 +15,7 @@ import TrackingCore
         talk.clockStep = Self.twentyYears
         _ = try talk.fix(at: 1)
         #expect(!talk.machine.ages.isGiven)
-        let coordinate = try #require(Coordinate(latitude: 0, longitude: 0))
+        let coordinate = try #require(Coordinate(latitude: 0, longitude: 1))
         var fix = Location(coordinate: coordinate, time: UnixTime(1001 + Self.twentyYears.inSeconds))
         fix.source = .gps
         _ = talk.happened(.fix(fix, raw: fix))

@@ -39,6 +39,23 @@ import TrackingTesting
         #expect(sent.contains("van: update 1") && !sent.contains { $0.hasPrefix("van/raw") })
     }
 
+    @Test func anIDOfATripThatReadersRefuseIsLeftOut() throws {
+        var talk = try PublisherConversation.online()
+        var bad = try self.fix(1001)
+        bad.tripID = "a\u{1B}[2J"
+        let said = talk.happened(.fix(bad, raw: bad))
+        #expect(said.contains("extra left out (invalidPayload)") && said.contains("fix 2 tooSoon"), "\(said)")
+        let next = try talk.fix(at: 40)
+        #expect(next.contains { $0.hasPrefix("van: update 3") } && !next.contains { $0.hasPrefix("bad") }, "\(next)")
+    }
+
+    @Test func anEventWithTooLargeADetailIsRefused() throws {
+        let publisher = try self.publisher()
+        let detail = ["text": TrackingEvent.DetailValue.text(String(repeating: "x", count: 17_000))]
+        let error = #expect(throws: TrackingError.self) { try publisher.tell(.sourceLost, detail) }
+        #expect(error?.code == .payloadTooLarge && error?.message.contains("SOURCE_LOST") == true)
+    }
+
     /// Where it is skipped it rides along with the next, which is to be sent all the same.
     @Test(arguments: ["", "[1]", "{\"a\":", "{\"a\":\"…\"}"])
     func anExtraThatReadersDoNotTakeIsLeftOut(_ extra: String) throws {

@@ -8,7 +8,7 @@ import TrackingCore
     private func talk(
         _ rule: PrivacyZone.Rule? = nil, configure: (inout PublisherConfiguration) -> Void = { _ in }
     ) throws -> PublisherConversation {
-        let center = try #require(Coordinate(latitude: 1000 / 111_195, longitude: 0))
+        let center = try #require(Coordinate(latitude: 1000 / 111_195, longitude: 1))
         let zones = try rule.map { [try PrivacyZone(name: "home", center: center, radius: 100, rule: $0)] } ?? []
         return try self.talk(zones, configure: configure)
     }
@@ -86,7 +86,7 @@ import TrackingCore
     {
         var talk = try self.talk()
         _ = try talk.fix(at: 60, metres: 950)
-        let center = try #require(Coordinate(latitude: 1000 / 111_195, longitude: 0))
+        let center = try #require(Coordinate(latitude: 1000 / 111_195, longitude: 1))
         let zone = try PrivacyZone(name: "home", center: center, radius: 100, rule: rule)
         var next = talk.machine.configuration
         next.capture = try CaptureStateMachine(filter: CaptureFilter(), zones: PrivacyZones([zone]))
@@ -97,7 +97,7 @@ import TrackingCore
 
     @Test func aPositionThatNobodyMeasuredIsNoPlace() throws {
         var talk = try self.talk()
-        let coordinate = try #require(Coordinate(latitude: 500 / 111_195, longitude: 0))
+        let coordinate = try #require(Coordinate(latitude: 500 / 111_195, longitude: 1))
         var mock = Location(coordinate: coordinate, time: UnixTime(1060))
         mock.source = .simulated
         _ = talk.happened(.fix(mock, raw: mock))

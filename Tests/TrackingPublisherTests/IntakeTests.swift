@@ -275,14 +275,19 @@ struct IntakeTests {
 
     /// A parked phone that goes on telling its place is seen to live; a place that it does not tell is not told again.
     @Test func whatStandsIsToldAgainWhenItComesAgain() throws {
-        var talk = try self.carrying()
+        // Every point is too close to the last one.
+        let own = try Resolution(accuracy: .balanced, desiredInterval: .seconds(5), minimumDisplacement: 0)
+        var talk = try self.carrying {
+            $0.ceiling = nil
+            $0.defaultResolution = own
+        }
         _ = talk.subscriber("w1")
-        #expect(
-            talk.hear(
-                "tracking/van/request/w1",
-                #"{"session":"s","resolution":{"accuracy":"LOW","desiredInterval":1000,"minimumDisplacement":9999999}}"#
-            ).contains("van/resolution: LOW/1000/9999999 ONLINE subscribers 1"))
-        #expect(talk.wait(.seconds(2)).contains("van: update 1"), "who came is told")
+        _ = talk.hear(
+            "tracking/van/request/w1",
+            #"{"session":"s","resolution":{"accuracy":"LOW","desiredInterval":1000,"minimumDisplacement":9999999}}"#)
+        let later = talk.wait(.seconds(2))
+        #expect(later.contains("van/resolution: LOW/1000/9999999 ONLINE subscribers 1"))
+        #expect(later.contains("van: update 1"), "who came is told")
         _ = talk.acked()
         #expect(try !talk.take([50]).contains { $0.hasPrefix("van: ") })
         _ = talk.acked()
@@ -339,17 +344,17 @@ struct IntakeTests {
 
 extension PublisherConversation {
     /// Points at these seconds after 1000 come from outside.
-    fileprivate mutating func take(
+    mutating func take(
         _ seconds: [Int], request: UInt64 = 1, within limit: Duration = .seconds(20)
     ) throws -> [String] {
         try self.take(
             seconds.map { second in
-                let place = try #require(Coordinate(latitude: Double(second) / 100, longitude: 0))
+                let place = try #require(Coordinate(latitude: Double(second) / 100, longitude: 1))
                 return .point(Location(coordinate: place, time: UnixTime(1000 + Double(second))))
             }, request: request, within: limit)
     }
 
-    fileprivate mutating func take(
+    mutating func take(
         _ contents: [RecordDraft.Content], request: UInt64 = 1, within limit: Duration = .seconds(20)
     ) throws -> [String] {
         let drafts = try contents.map { content in
@@ -363,7 +368,7 @@ extension PublisherConversation {
     }
 
     /// A recorder has everything of the current stream up to `seq`.
-    fileprivate mutating func acknowledge(
+    mutating func acknowledge(
         _ seq: UInt64, by recorder: ClientID, of stream: StreamID? = nil
     ) throws -> [String] {
         let stream = try #require(try stream ?? self.machine.assets[TrackableID("van")]?.stream)

@@ -12,7 +12,7 @@ import TrackingCore
     }
 
     private func fix(_ seq: UInt64, at second: Double) throws -> Location {
-        var fix = Location(coordinate: try #require(Coordinate(latitude: 0, longitude: 0)), time: UnixTime(second))
+        var fix = Location(coordinate: try #require(Coordinate(latitude: 0, longitude: 1)), time: UnixTime(second))
         fix.seq = seq
         return fix
     }

@@ -10,11 +10,11 @@ import TrackingCore
         var talk = try PublisherConversation.online()
         let most = PublisherStateMachine.maximumResolutionsUnderWay
         var said: [String] = []
-        for number in 1...200 { said += talk.subscriber("w\(number)") }
-        #expect(said.count { $0.hasPrefix("van/resolution: ") } <= most)
+        for number in 1...200 { said += talk.subscriber("w\(number)") + talk.wait(.milliseconds(400)) }
+        #expect(said.count { $0.hasPrefix("van/resolution: ") } == most)
         // The last of what was held back goes out when there is room, and then all is told.
         var answers: [String] = []
-        for _ in 0..<3 { answers += talk.acked() }
+        for _ in 0..<3 { answers += talk.acked() + talk.wait(.seconds(1)) }
         #expect(
             answers.filter { $0.hasPrefix("van/resolution: ") } == [
                 "van/resolution: BALANCED/10000/0 ONLINE subscribers 200"

@@ -19,7 +19,7 @@ import TrackingCore
     }
 
     private func set(_ rule: PrivacyZone.Rule, _ talk: inout PublisherConversation) throws -> [String] {
-        let center = try #require(Coordinate(latitude: Self.home / 111_195, longitude: 0))
+        let center = try #require(Coordinate(latitude: Self.home / 111_195, longitude: 1))
         let zone = try PrivacyZone(name: "home", center: center, radius: 100, rule: rule)
         var next = talk.machine.configuration
         next.capture = try CaptureStateMachine(filter: CaptureFilter(), zones: PrivacyZones([zone]))

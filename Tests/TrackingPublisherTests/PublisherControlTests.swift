@@ -33,7 +33,7 @@ import TrackingCore
         _ = talk.wait(.seconds(30))
         let said = self.switched(&talk, isOn: true)
         #expect(said.contains("_clients/d1: online mine/0"))
-        #expect(said.contains("van/publisher/d1: present mine/0 since 1030.0"))
+        #expect(said.contains("van/publisher/d1: present mine/0 since 1032.0"))
         #expect(try talk.fix(at: 30).contains("fix 2 sent"))
     }
 
@@ -293,6 +293,19 @@ import TrackingCore
         #expect(said.count == 2)
         #expect(said.first?.hasPrefix("van/command/boss: {\"id\":\"c1\"") == true)
         #expect(said.last == "van/event: COMMAND")
+    }
+
+    /// Readers refuse an event with a larger detail; the answer itself has its result.
+    @Test func aLargeResultIsLeftOutOfTheEvent() throws {
+        var talk = try self.commanding()
+        let received = ReceivedCommand(
+            trackable: try TrackableID("van"), command: try CommandCodec.decode(Array(self.start.utf8)),
+            responseTopic: "tracking/van/command/boss", correlationData: [1])
+        let result = ["changes": JSONValue.text(String(repeating: "x", count: 20_000))]
+        let said = talk.happened(.answer(CommandAnswer(id: "c1", outcome: .success(result)), to: received))
+        #expect(said.first?.hasPrefix("van/command/boss: {\"id\":\"c1\"") == true)
+        let event = try MessageCodec.decodeEvent((talk.said["tracking/van/event"] ?? [])[...])
+        #expect(event.detail["resultOmitted"] == .flag(true) && event.detail["result"] == nil)
     }
 
     @Test func theAnswerToARemovalIsTheLastRecordOfTheStream() throws {

@@ -51,14 +51,21 @@ struct PublisherConversation {
         return trackable
     }
 
-    /// A publisher of `van` that is ONLINE at second 0, with one update acknowledged.
-    static func online(_ trackable: Trackable? = nil) throws -> PublisherConversation {
-        var talk = try PublisherConversation([try trackable ?? Self.van()])
+    /// A publisher of `van` that is ONLINE at second 0 and was at second -2, with one update acknowledged. The pause after its
+    /// last resolution is over: the next change is published at once.
+    static func online(
+        _ trackable: Trackable? = nil, configure: (inout PublisherConfiguration) -> Void = { _ in }
+    ) throws -> PublisherConversation {
+        var talk = try PublisherConversation(configure: configure)
+        talk.now = MonotonicTime(.seconds(-2))
+        talk.clockStep = .seconds(2)
+        _ = talk.happened(.add(try trackable ?? Self.van()))
         _ = try talk.fix(at: 0)
         _ = talk.connect(0)
         _ = talk.granted()
         _ = talk.echoed()
         _ = talk.acked()
+        _ = talk.wait(.seconds(2)) + talk.acked()
         #expect(talk.machine.isReadyForFix)
         return talk
     }
@@ -249,7 +256,7 @@ struct PublisherConversation {
 
     /// A fix of second `1000 + at`, `metres` north of the first.
     mutating func fix(at second: Double, metres: Double = 0) throws -> [String] {
-        let coordinate = try #require(Coordinate(latitude: metres / 111_195, longitude: 0))
+        let coordinate = try #require(Coordinate(latitude: metres / 111_195, longitude: 1))
         let fix = Location(coordinate: coordinate, time: UnixTime(1000 + second))
         return self.happened(.fix(fix, raw: fix))
     }

@@ -40,7 +40,7 @@ import TrackingTesting
 
         func drive(_ seconds: ClosedRange<Int>) throws {
             for second in seconds {
-                let coordinate = try #require(Coordinate(latitude: Double(second) / 10_000, longitude: 0))
+                let coordinate = try #require(Coordinate(latitude: Double(second) / 10_000, longitude: 1))
                 self.publisher.publish(Location(coordinate: coordinate, time: UnixTime(1_790_000_000 + Double(second))))
             }
         }

@@ -23,7 +23,7 @@ import TrackingCore
     }
 
     @Test func anotherDestinationAndOtherConstraintsAreOneChange() throws {
-        let here = try #require(Coordinate(latitude: 0, longitude: 0))
+        let here = try #require(Coordinate(latitude: 0, longitude: 1))
         var talk = try PublisherConversation.online()
         let changed = try PublisherConversation.van {
             $0.destination = here
@@ -57,7 +57,7 @@ import TrackingCore
     }
 
     @Test func whatIsNotRecordedMayBeNearAllTheSame() throws {
-        let there = try #require(Coordinate(latitude: 900 / 111_195.0, longitude: 0))
+        let there = try #require(Coordinate(latitude: 900 / 111_195.0, longitude: 1))
         let van = try PublisherConversation.van {
             $0.destination = there
             $0.constraints = try ResolutionConstraints(
@@ -83,13 +83,16 @@ import TrackingCore
         var talk = try PublisherConversation.online()
         #expect(
             self.resolutions(talk.subscriber("w1")) == ["van/resolution: BALANCED/10000/0 ONLINE subscribers 1"])
+        _ = talk.wait(.seconds(2)) + talk.acked() + talk.wait(.seconds(1))
         let either = try PublisherConversation.van { $0.filter = .either }
         #expect(self.resolutions(talk.happened(.change(either))).count == 1)
+        _ = talk.wait(.seconds(1))
         let silent = try PublisherConversation.van {
             $0.filter = .either
             $0.maximumSilence = .seconds(7)
         }
         #expect(self.resolutions(talk.happened(.change(silent))).count == 1)
+        _ = talk.wait(.seconds(1))
         #expect(talk.happened(.change(silent)) == [])
     }
 
@@ -99,10 +102,12 @@ import TrackingCore
         let van = try PublisherConversation.van { $0.floor = try self.resolution(5) }
         var talk = try PublisherConversation.online(van)
         _ = talk.subscriber("w1")
+        _ = talk.wait(.seconds(3))
         #expect(
             self.resolutions(talk.request("w1", interval: 500)) == [
                 "van/resolution: BALANCED/5000/0 ONLINE subscribers 1"
             ])
+        _ = talk.wait(.seconds(1))
         // Without constraints a coarse request is followed: a floor makes none.
         #expect(
             self.resolutions(talk.request("w1", interval: 60_000)) == [
@@ -127,6 +132,7 @@ import TrackingCore
         var talk = try PublisherConversation.online()
         _ = talk.subscriber("w1")
         _ = talk.request("w1", interval: 500)
+        _ = talk.wait(.seconds(1))
         let changed = try PublisherConversation.van { $0.floor = try self.resolution(3) }
         #expect(talk.happened(.change(changed)).contains("sensor BALANCED/3000/0"))
     }
@@ -153,6 +159,7 @@ import TrackingCore
         _ = talk.connect(0)
         _ = talk.granted()
         _ = talk.subscriber("w1")
+        _ = talk.wait(.seconds(3))
         let asked = talk.request("w1", interval: 500)
         #expect(!asked.contains { $0.hasPrefix("sensor") })
         #expect(self.resolutions(asked).first?.hasPrefix("van/resolution: HIGH/500/0") == true)
@@ -277,12 +284,12 @@ import TrackingCore
 
     @Test func aFailedTrackableIsCarriedAgainWhenItIsAddedAgain() throws {
         var talk = try PublisherConversation.online()
-        #expect(talk.publisher("d2", "other", since: 1001).contains("van is FAILED (takenOver)"))
+        #expect(talk.publisher("d2", "other", since: 1003).contains("van is FAILED (takenOver)"))
         _ = talk.happened(.remove(try TrackableID("van")))
         _ = talk.happened(.add(try PublisherConversation.van()))
-        _ = talk.publisher("d2", "other", since: 1001)
+        _ = talk.publisher("d2", "other", since: 1003)
         let granted = talk.granted()
-        #expect(granted.contains("van/publisher/d1: present mine/0 since 1001.001"))
+        #expect(granted.contains("van/publisher/d1: present mine/0 since 1003.001"))
         #expect(granted.contains("van is PUBLISHING"))
     }
 

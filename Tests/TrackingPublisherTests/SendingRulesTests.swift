@@ -27,7 +27,7 @@ struct SendingRulesTests {
         var talk = try self.connected(try PublisherConversation.van { $0.maximumSilence = .seconds(40) }) { _ in }
         var configuration = talk.machine.configuration
         configuration.recording.batchWindow = nil
-        let said = talk.happened(.configure(configuration))
+        let said = talk.happened(.configure(configuration)) + talk.wait(.seconds(1))
         #expect(said.contains { $0.hasPrefix("van/resolution: ") })
         let told = try #require(talk.said["tracking/van/resolution"])
         #expect(try MessageCodec.decodeResolution(told[...]).maximumSilence == .zero)
@@ -115,9 +115,9 @@ struct SendingRulesTests {
         // Ten intervals.
         #expect(try silence(talk.said) == .seconds(100))
         configuration.deferral = try SendDeferral(distance: 100)
-        _ = talk.happened(.configure(configuration))
+        _ = talk.happened(.configure(configuration)) + talk.wait(.seconds(1))
         #expect(try silence(talk.said) == .seconds(600))
-        #expect(self.sent(talk.wait(.seconds(590))) == [])
+        #expect(self.sent(talk.wait(.seconds(589))) == [])
         #expect(self.sent(talk.wait(.seconds(10))) == ["van: update 1"])
         _ = talk.acked()
         configuration.deferral = nil

@@ -16,7 +16,9 @@ import TrackingCore
             var configuration = RecorderConfiguration(
                 client: try ClientID("keeper"), session: try #require(SessionID("mine")))
             configuration.window = window
-            configuration.group = try group.map { try ClientID($0) }
+            configuration.group = try group.map {
+                try RecorderGroup(name: ClientID($0), secret: "0123456789abcdef")
+            }
             configuration.isFirstRun = isFirstRun
             self.machine = RecorderStateMachine(configuration: configuration)
         }
@@ -293,6 +295,38 @@ import TrackingCore
         _ = talk.receivePoint(2)
         #expect(Talk.said(talk.happened(.stored(self.ack(2)))) == [])
         #expect(Talk.said(talk.wait(5000)).contains(#"tracking/van/ack/keeper {"streams":{"s1":2}}"#))
+    }
+
+    /// The secret goes to the broker, and into no event, log or dump.
+    @Test func aGroupSubscribesUnderItsSecretAndReportsItNowhere() throws {
+        var talk = try Talk(group: "team")
+        let secret = "0123456789abcdef"
+        let actions = talk.happened(.intake([.connected(connection: 0, sessionPresent: true)]))
+        let asked = actions.compactMap { action -> [String]? in
+            guard case .intake(let commands) = action, case .subscribe(let filters, _) = commands.first else {
+                return nil
+            }
+            return filters
+        }
+        #expect(asked.first?.allSatisfy { $0.hasPrefix("$share/\(secret)/tracking/") } == true, "\(asked)")
+        let refusal = TrackingError(.notAuthorized, "no")
+        let refusals = [refusal] + Array(repeating: nil, count: (asked.first?.count ?? 1) - 1)
+        let events = talk.happened(.intake([.subscribed(1, refusals: refusals)]))
+        #expect(events == [.tell(.subscriptionRefused(filter: "tracking/+/history", refusal))])
+        let group = try #require(talk.machine.configuration.group)
+        var text = ""
+        dump(group, to: &text)
+        #expect(!"\(group) \(String(reflecting: group)) \(text)".contains(secret))
+        #expect(group.description == "team")
+    }
+
+    @Test(arguments: ["", "0123456789abcde", "0123456789abcdef/x", "a-name-that-is-long-enough"])
+    func aSecretThatCanBeGuessedIsRefused(secret: String) throws {
+        let error = #expect(throws: TrackingError.self) {
+            try RecorderGroup(name: ClientID("a-name-that-is-long-enough"), secret: secret)
+        }
+        #expect(error?.code == .invalidConfiguration)
+        #expect(secret.isEmpty || error?.message.contains(secret) == false)
     }
 
     @Test func whatWasSaidAndNotAnsweredIsSaidAgain() throws {

@@ -240,7 +240,7 @@ import TrackingCore
     }
 }
 
-private func waitUntil(_ condition: () async throws -> Bool) async throws {
+func waitUntil(_ condition: () async throws -> Bool) async throws {
     let deadline = ContinuousClock.now + .seconds(60)
     while try await !condition() {
         try #require(ContinuousClock.now < deadline, "it does not come true")

@@ -8,7 +8,9 @@ struct StoreConformanceTests {
         try await subject.run { test in
             var bare = try point(2)
             (bare.seq, bare.stream) = (nil, nil)
-            let stored = try [fullPoint(1), bare]
+            var full = try fullPoint(1)
+            full.extra = Array(#"{"name":"Ümläut", "deep":[1,2],"gone":null,"id":9007199254740993,"x":1.10}"#.utf8)
+            let stored = [full, bare]
             try await test.use { store in
                 let report = try await store.store(batch(stored))
                 #expect(report.stored == 2 && report.duplicates == 0)
@@ -150,6 +152,23 @@ struct StoreConformanceTests {
                 #expect(try await store.allPoints().map(\.hasClockFault) == [false, true])
                 #expect(try await store.verify(trackable("van"))?.streams.first?.clockFaults == 1)
             }
+        }
+    }
+
+    @Test(arguments: StoreSubject.allCases) func aPointAtZeroZeroIsFlaggedAndNeverTheLast(subject: StoreSubject)
+        async throws
+    {
+        try await subject.run { test in
+            try await test.use { store in
+                var nowhere = try point(2)
+                nowhere.coordinate = try #require(Coordinate(latitude: 0, longitude: 0))
+                _ = try await store.store(batch([point(1), nowhere]))
+                #expect(try await store.lastPositions(of: nil).map(\.location) == [point(1)])
+                #expect(try await store.allPoints().map(\.hasClockFault) == [false, true])
+                #expect(try await store.verify(trackable("van"))?.streams.first?.clockFaults == 0)
+            }
+            // The same after opening.
+            #expect(try await test.use { try await $0.lastPositions(of: nil).map(\.location) } == [point(1)])
         }
     }
 
@@ -419,12 +438,12 @@ struct StoreConformanceTests {
         try await subject.run { test in
             let van = try trackable("van")
             try await test.use { store in
-                _ = try await store.store(batch(points(1...600)))
+                _ = try await store.store(batch(points(1...600), at: UnixTime(now.seconds + 600)))
                 let report = try await store.erase(van, before: UnixTime(now.seconds + 301), now: now)
                 #expect(report.points == 300)
                 #expect(try await store.allPoints(limit: 100).map(\.location.seq) == Array(301...600))
                 #expect(try await store.lastPositions(of: nil).map(\.location.seq) == [600])
-                let again = try await store.store(batch(points(290...601)))
+                let again = try await store.store(batch(points(290...601), at: UnixTime(now.seconds + 601)))
                 #expect(again.stored == 1)
                 let box = try #require(GeoBox(south: 52.04995, west: -9, north: 53, east: -8))
                 #expect(

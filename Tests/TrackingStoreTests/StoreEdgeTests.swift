@@ -15,13 +15,61 @@ struct StoreEdgeTests {
                 _ = try await store.store(batch([point(1), loose]))
                 #expect(try await store.lastPositions(of: nil).map(\.location) == [point(1)])
                 #expect(try await store.verify(trackable("van"))?.unnumberedClockFaults == 1)
-                let later = try await store.store(batch([loose], at: UnixTime(now.seconds + 3000)))
+                let later = try await store.store(batch([loose], at: UnixTime(now.seconds + 3550)))
                 #expect(later.stored == 0 && later.duplicates == 1)
                 #expect(try await store.lastPositions(of: nil).map(\.location) == [loose])
                 #expect(try await store.verify(trackable("van"))?.unnumberedClockFaults == 0)
                 // And when it comes as it came first.
                 _ = try await store.store(batch([loose]))
                 #expect(try await store.lastPositions(of: nil).map(\.location) == [loose])
+            }
+        }
+    }
+
+    /// Everything is acknowledged, so that the event blocks nothing behind it.
+    @Test func anEventWithTooLargeADetailIsAGapWithAReason() async throws {
+        try await StoreSubject.sqlite.run { test in
+            let (van, one) = (try trackable("van"), try stream("one"))
+            func event(_ seq: Int, _ bytes: Int) -> String {
+                let text = String(repeating: "x", count: bytes)
+                return #"{"id":"e","stream":"one","seq":\#(seq),"time":9,"kind":"VISIT","detail":{"a":"\#(text)"}}"#
+            }
+            let payload = #"{"batch":"b","stream":"one","oldest":1,"events":[\#(event(1, 20_000)),\#(event(2, 2))]}"#
+            var read = RecordingBatch()
+            read.received(
+                IncomingMessage(topic: "tracking/van/history", payload: Array(payload.utf8)[...], isRetained: false),
+                root: try TopicRoot("tracking"), at: now)
+            let received = read
+            try await test.use { store in
+                let report = try await store.store(received)
+                #expect(report.refused == 1 && report.acknowledgements[van]?.streams == [one: 2])
+                let events = try await store.events(of: van, during: .all, after: nil, limit: 10)
+                #expect(events.map(\.seq) == [2])
+                let refused = try #require(try await store.quarantined(limit: 10).first)
+                #expect(refused.seq == 1 && refused.reason.contains("at most 16384 bytes"))
+                #expect(refused.payload.count == RefusedMessage.maximumPayloadBytes)
+            }
+        }
+    }
+
+    /// An earlier version stored larger ones, and ids with control characters.
+    @Test func whatWasStoredBeforeTheLimitsIsStillRead() async throws {
+        try await StoreSubject.sqlite.run { test in
+            let (van, one) = (try trackable("van"), try stream("one"))
+            let event = TrackingEvent(
+                id: "e", stream: one, seq: 1, time: now, kind: .paused,
+                detail: ["a": .text(String(repeating: "x", count: 100_000))])
+            let trip = Trip(id: "a\u{1B}", mode: "\u{202E}", start: now, stream: one, seq: 2)
+            var recording = Recording(of: van, at: now)
+            recording.events = [RecordedDocument(event, json: MessageCodec.encode(event))]
+            recording.trips = [RecordedDocument(trip, json: MessageCodec.encode(trip))]
+            var stored = RecordingBatch()
+            stored.recordings = [recording]
+            let batch = stored
+            try await test.use { store in
+                _ = try await store.store(batch)
+                #expect(try await store.events(of: van, during: .all, after: nil, limit: 10) == [event])
+                #expect(try await store.trips(of: van, during: .all, after: nil, limit: 10) == [trip])
             }
         }
     }

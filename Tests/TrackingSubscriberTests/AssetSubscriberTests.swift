@@ -18,4 +18,14 @@ import TrackingTesting
         let error = await #expect(throws: TrackingError.self) { try await subscriber.publish(event, of: van) }
         #expect(error?.code == .connectionLost)
     }
+
+    @Test func anEventWithTooLargeADetailIsRefused() async throws {
+        let subscriber = try self.subscriber()
+        let event = TrackingEvent(
+            id: "e1", stream: try #require(StreamID("s1")), seq: 1, time: UnixTime(1000), kind: .paused,
+            detail: ["text": .text(String(repeating: "x", count: 17_000))])
+        let van = try TrackableID("van")
+        let error = await #expect(throws: TrackingError.self) { try await subscriber.publish(event, of: van) }
+        #expect(error?.code == .payloadTooLarge && error?.message.contains("at most 16384 bytes") == true)
+    }
 }

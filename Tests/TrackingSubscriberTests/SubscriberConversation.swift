@@ -97,7 +97,7 @@ struct SubscriberConversation {
     ) throws -> [String] {
         func fix(_ seq: UInt64) throws -> Location {
             var fix = Location(
-                coordinate: try #require(Coordinate(latitude: 0, longitude: 0)), time: UnixTime(Double(seq)))
+                coordinate: try #require(Coordinate(latitude: 0, longitude: 1)), time: UnixTime(Double(seq)))
             (fix.seq, fix.stream) = (seq, StreamID(stream))
             return fix
         }

@@ -276,6 +276,7 @@ import TrackingTesting
         let seqs = self.seqs(first)
         let lateSeqs = self.seqs(late)
         let lateStates = late.states(of: self.van)
+        let lateResolutions = late.resolutions(of: self.van)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await publisher.run() }
             group.addTask { try await first.run() }
@@ -291,6 +292,8 @@ import TrackingTesting
             await self.reaches(.online, lateStates)
             await self.reaches(1, lateSeqs)
             #expect(broker.retained("tracking/van/publisher/d1") != nil)
+            // Published at most once a second.
+            for await inForce in lateResolutions where inForce.subscribers == 2 { break }
             #expect(broker.retained("tracking/van/resolution") != nil)
             first.finish()
             await self.reaches(self.calm, sensor)

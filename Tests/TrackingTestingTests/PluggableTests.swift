@@ -135,7 +135,7 @@ import TrackingTesting
         let states = publisher.states
         publisher.add(Trackable(try TrackableID("van")))
         let coordinate = try #require(Coordinate(latitude: 1, longitude: 2))
-        publisher.publish(Location(coordinate: coordinate, time: UnixTime(1)))
+        publisher.publish(Location(coordinate: coordinate, time: UnixTime(1_600_000_000)))
         let listener = broker.client(try ClientID("w1"))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await publisher.run() }

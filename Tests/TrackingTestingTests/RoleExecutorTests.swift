@@ -64,7 +64,7 @@ import TrackingTesting
         publisher.add(Trackable(id))
         subscriber.watch(id)
         publisher.publish(
-            Location(coordinate: try #require(Coordinate(latitude: 1, longitude: 2)), time: UnixTime(1)))
+            Location(coordinate: try #require(Coordinate(latitude: 1, longitude: 2)), time: UnixTime(1_600_000_000)))
         async let carrying: Void = publisher.run()
         async let watching: Void = subscriber.run()
         for await _ in updates {

@@ -46,8 +46,8 @@ let van = try! TrackableID("van-7")  // a valid name
 struct WatchedPublisher {
     private var machine: PublisherStateMachine
     private var moment = Moment(now: MonotonicTime(.seconds(1)), wall: UnixTime(1_550_475_950))
-    /// How often it told its watchers a resolution.
-    private(set) var resolutions = 0
+    /// The number of changes of the resolution in force, or of a reason for it.
+    private(set) var changes = 0
 
     /// A publisher of one trackable that subscribers 0…watchers-1 watch, each with a request of its own.
     init(watchers: Int) throws {
@@ -64,7 +64,7 @@ struct WatchedPublisher {
             self.receive(visitor.joins)
             self.receive([visitor.asks])
         }
-        self.resolutions = 0
+        self.changes = 0
     }
 
     /// Visitors join, ask and leave; microseconds for each of the three, answers included.
@@ -87,11 +87,12 @@ struct WatchedPublisher {
     private mutating func tell(_ event: PublisherStateMachine.Event) {
         var events = [event]
         while let event = events.popLast() {
-            // Little time passes, so that no lease runs out: what is measured is the events.
-            self.moment.now = self.moment.now.advanced(by: .nanoseconds(100))
+            // So little time passes that no lease runs out, and enough that no visitor exceeds the limit of its requests.
+            self.moment.now = self.moment.now.advanced(by: .microseconds(150))
             for action in self.machine.happened(event, at: self.moment) {
                 switch action {
                 case .send(let commands): for command in commands { events += self.answer(to: command) }
+                case .resolutionChanged: self.changes += 1
                 case .log(let id, .append(let stream, let record, _)):
                     events.append(.log(id, .appended(stream, SeqSet([record.seq...record.seq]))))
                 default: break
@@ -102,8 +103,7 @@ struct WatchedPublisher {
 
     private mutating func answer(to command: TransportCommand) -> [PublisherStateMachine.Event] {
         switch command {
-        case .publish(let message, let token):
-            if message.topic == Self.resolutionTopic { self.resolutions += 1 }
+        case .publish(_, let token):
             return [.transport(.published(token, refusal: nil))]
         case .subscribe(let filters, let token):
             return [.transport(.subscribed(token, refusals: filters.map { _ in nil }))]
@@ -111,6 +111,4 @@ struct WatchedPublisher {
             return []
         }
     }
-
-    private static let resolutionTopic = TopicRoot.standard.path(.resolution(van))
 }

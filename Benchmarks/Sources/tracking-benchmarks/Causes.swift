@@ -3,8 +3,9 @@ import TrackingCore
 import TrackingMQTT
 import TrackingSubscriber
 
-/// A subscriber asks for another resolution, `count` times, and waits each time until the publisher says that it is in
-/// force; milliseconds each, the broker passed twice.
+/// Returns the milliseconds from a request to the message with the resolution in force, `count` times. The broker is passed twice.
+///
+/// Each request follows a quiet second: within a second of a change the publisher delays the next one.
 func resolutionLatencies(_ count: Int) async throws -> [Double] {
     let publisher = try makePublisher(van)
     let watcher = try makeSubscriber("watcher")
@@ -13,6 +14,7 @@ func resolutionLatencies(_ count: Int) async throws -> [Double] {
         try await bringOnline(publisher, watcher)
         var latencies: [Double] = []
         for number in 1...count {
+            try await Task.sleep(for: ChangePause.length + .milliseconds(50))
             let wanted = try Resolution(
                 accuracy: .high, desiredInterval: .milliseconds(1_000 + number), minimumDisplacement: 1)
             let start = secondsNow()

@@ -48,4 +48,10 @@ extension Location {
         guard let extra = self.extra, let object = try? JSONObject(payload: extra) else { return false }
         return (try? object.optional(name) { json throws(Refusal) in try json.flag() }) == true
     }
+
+    /// Returns a member of `extra` that is a text; `nil` where there is none.
+    func extraText(_ name: StaticString) -> String? {
+        guard let extra = self.extra, let object = try? JSONObject(payload: extra) else { return nil }
+        return try? object.optional(name) { json throws(Refusal) in try json.text() }
+    }
 }

@@ -8,7 +8,7 @@ public struct PrivacyZone: Hashable, Sendable {
         case omit
     }
 
-    /// The name that events carry: 1 to 64 bytes without control characters.
+    /// The name that events carry: 1 to 64 bytes without control characters and without characters that turn the direction of text.
     public let name: String
     /// The centre, which is shown in place of what is inside.
     public let center: Coordinate
@@ -25,8 +25,10 @@ public struct PrivacyZone: Hashable, Sendable {
             throw TrackingError(
                 .invalidConfiguration, "a zone's name has 1 to 64 bytes; this one has \(name.utf8.count)")
         }
-        guard !name.hasControlCharacters else {
-            throw TrackingError(.invalidConfiguration, "a zone's name has no control characters; this one has one")
+        guard name.isPlainText else {
+            throw TrackingError(
+                .invalidConfiguration,
+                "a zone's name has no control characters and none that turn the direction of text; this one has one")
         }
         guard (10...100_000).contains(radius.value) else {
             throw TrackingError(

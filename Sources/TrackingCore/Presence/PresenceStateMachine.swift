@@ -39,6 +39,9 @@ public struct PresenceStateMachine: Sendable {
     /// How long a subscriber that vanished without a goodbye still counts.
     public static let grace: Duration = .seconds(2)
 
+    /// The most sessions of one client that count on one trackable at a time: the present one, and earlier ones in their grace.
+    static let maximumSessions = 4
+
     private struct Key: Hashable, Sendable {
         var trackable: TrackableID
         var kind: MemberKind
@@ -274,7 +277,17 @@ public struct PresenceStateMachine: Sendable {
         for session in (self.present[key] ?? [:]).keys where !(isPresent && session == presence.session) {
             changes += self.vanished(Ghost(key: key, session: session), now: now, isAtOnce: isAtOnce)
         }
-        return changes
+        return changes + self.buryExcess(key)
+    }
+
+    /// Ends the grace of the sessions that left first, where a client has more sessions than are remembered.
+    private mutating func buryExcess(_ key: Key) -> [Change] {
+        let excess = (self.present[key]?.count ?? 0) - Self.maximumSessions
+        guard excess > 0 else { return [] }
+        let ghosts = (self.present[key] ?? [:]).keys.compactMap { session -> (MonotonicTime, SessionID)? in
+            self.timers.deadline(of: .grace(Ghost(key: key, session: session))).map { ($0, session) }
+        }
+        return ghosts.sorted { $0 < $1 }.prefix(excess).flatMap { self.bury(Ghost(key: key, session: $0.1)) }
     }
 
     private mutating func appeared(_ key: Key, _ presence: Presence) -> [Change] {

@@ -1,7 +1,5 @@
 /// Judges the clock of what is recorded. It is stored whatever its time; only its rank depends on it.
 public enum RecordedTime {
-    /// How far a device's clock may be ahead of the recorder's.
-    public static let tolerance = Duration.seconds(600)
     /// Nothing that tracks with this system is older: 2001-01-01T00:00:00Z.
     public static let earliest = UnixTime(978_307_200)
     /// No recorder is older: 2026-01-01T00:00:00Z. One whose own clock is before that has not been told the time yet.
@@ -19,7 +17,7 @@ public enum RecordedTime {
     }
 
     private static func isAhead(_ time: UnixTime, of receivedAt: UnixTime) -> Bool {
-        time.seconds > receivedAt.seconds + self.tolerance.inSeconds
+        time.since(receivedAt) > LivePosition.maximumAhead
     }
 }
 

@@ -60,6 +60,10 @@ public struct PointRow: Hashable, Sendable {
     public var seq: Int64
     /// Whether it was made with a clock that was not right.
     public var hasClockFault = false
+    /// `true` for a point that is never the last position.
+    public var isFaulty: Bool { self.hasClockFault || self.location.coordinate.isNowhere }
+    /// The value of the column `clock_fault`: 1 for a wrong clock, 2 for a place at exactly [0, 0], else 0.
+    public var faultCode: Int64 { self.hasClockFault ? 1 : self.location.coordinate.isNowhere ? 2 : 0 }
     /// The point.
     public var location: Location
 

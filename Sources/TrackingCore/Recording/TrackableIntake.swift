@@ -68,7 +68,8 @@ struct TrackableIntake {
 
     private mutating func take(_ point: Location, receivedAt: UnixTime, _ changes: inout RecordingChanges) {
         var row = PointRow(trackable: self.trackable.number, location: point)
-        row.hasClockFault = RecordedTime.isFault(point.time, receivedAt: receivedAt, last: self.last?.time)
+        row.hasClockFault =
+            point.hasUnsetClock || RecordedTime.isFault(point.time, receivedAt: receivedAt, last: self.last?.time)
         if let stream = point.stream, let seq = point.seq {
             guard let number = self.record(seq, of: stream, at: point.time, isPoint: true, &changes) else { return }
             row.stream = number
@@ -195,7 +196,7 @@ struct TrackableIntake {
                 self.trackable.run = PointRun(place, at: time)
                 self.isFollowing = false
             }
-            if !row.hasClockFault, self.trackable.last.map({ $0 < row.name }) ?? true { self.trackable.last = row.name }
+            if !row.isFaulty, self.trackable.last.map({ $0 < row.name }) ?? true { self.trackable.last = row.name }
         }
         changes.points += self.points
         self.points = []
@@ -203,7 +204,7 @@ struct TrackableIntake {
 
     /// Whether a point is the one after the last position, which the open run ends with.
     private func follows(_ row: PointRow) -> Bool {
-        guard let last = self.trackable.last, !row.hasClockFault, row.stream != 0 else { return false }
+        guard let last = self.trackable.last, !row.isFaulty, row.stream != 0 else { return false }
         return row.stream == last.stream && row.seq == last.seq &+ 1 && row.location.time > last.time
             && self.trackable.run?.last == last.time
     }

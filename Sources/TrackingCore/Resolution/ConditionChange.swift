@@ -16,6 +16,18 @@ public enum ConditionChange: Hashable, Sendable {
     case constraintsChanged(ResolutionConstraints?)
     /// The publisher's floor under requests changed.
     case floorChanged(Resolution?)
+    /// The publisher's ceiling on requests changed.
+    case ceilingChanged(Resolution?)
     /// The publisher's default changed.
     case defaultChanged(Resolution)
+
+    /// `true` where nothing but a request changed.
+    var isRequest: Bool {
+        switch self {
+        case .requestMade, .requestDropped: true
+        case .subscriberCame, .subscriberLeft, .batteryRead, .nearChanged, .constraintsChanged, .floorChanged,
+            .ceilingChanged, .defaultChanged:
+            false
+        }
+    }
 }

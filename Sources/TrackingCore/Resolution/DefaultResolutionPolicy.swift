@@ -16,11 +16,10 @@ public struct DefaultResolutionPolicy: ResolutionPolicy {
     /// Whether the interval is stretched: the battery is known and strictly below the constraints' threshold.
     public func isLowBattery(_ conditions: TrackingConditions) -> Bool { conditions.isLowBattery }
 
-    /// The finest request, no finer than the floor. Clamping the finest is clamping each: per member both are minima and
-    /// maxima of the same order.
+    /// The finest request, between floor and ceiling. Limiting the finest request limits each of them: every member takes
+    /// minima and maxima of one order.
     private func asked(_ conditions: TrackingConditions) -> Resolution? {
-        guard let finest = conditions.requests.finest else { return nil }
-        return conditions.effectiveFloor.map(finest.coarser(of:)) ?? finest
+        conditions.requests.finest.map(conditions.limited)
     }
 
     private func own(_ resolutions: ResolutionSet, _ conditions: TrackingConditions) -> Resolution {

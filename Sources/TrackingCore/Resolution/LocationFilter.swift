@@ -5,8 +5,7 @@
 public struct LocationFilter: Sendable {
     /// What is to be done with a fix, and why. The reasons are found in the order of the cases, ``sent`` last.
     public enum Verdict: Hashable, Sendable, CaseIterable {
-        /// Not a live update: more than 60 s ahead of the device's clock, or there is no live lane. It must never become the
-        /// reference.
+        /// Not a live update: ``LivePosition`` forbids it, or there is no live lane. It must never become the reference.
         case notLive
         /// Sent: there is no reference, because nothing was sent yet or the clock was stepped.
         case first
@@ -36,15 +35,16 @@ public struct LocationFilter: Sendable {
         let coordinate: Coordinate
     }
 
-    /// How far ahead of the device's clock a live fix may be.
-    public static let maximumAhead: Duration = .seconds(60)
-
     /// The resolution that is kept.
     public var resolution: Resolution
     /// Whether the interval and the displacement must both be reached, or one of them.
     public var rule: FilterRule
-    /// The longest time without an update; zero means never, `nil` the larger of ``shortestSilence`` and ten intervals.
+    /// The longest time without an update; zero means never, `nil` the larger of ``shortestSilence`` and ten times
+    /// ``ownInterval``.
     public var maximumSilence: Duration?
+    /// The interval of the device's own resolution, ≥ 0. Requests play no part in it, so that a coarse request cannot make a
+    /// silent device look alive.
+    public var ownInterval: Duration
     /// What silence lasts at least where nothing is said about it.
     public var shortestSilence = Self.usualSilence
 
@@ -54,16 +54,17 @@ public struct LocationFilter: Sendable {
     private var reference: Reference?
     private var lastSent: MonotonicTime?
 
-    /// Makes a filter that has sent nothing.
+    /// Makes a filter that has sent nothing, with the interval of `resolution` as the device's own.
     public init(resolution: Resolution, rule: FilterRule = .both, maximumSilence: Duration? = nil) {
         self.resolution = resolution
         self.rule = rule
         self.maximumSilence = maximumSilence
+        self.ownInterval = resolution.desiredInterval
     }
 
     /// The longest time without an update that is in force; zero means that there is none.
     public var effectiveMaximumSilence: Duration {
-        max(.zero, self.maximumSilence ?? max(self.shortestSilence, self.resolution.desiredInterval * 10))
+        max(.zero, self.maximumSilence ?? max(self.shortestSilence, self.ownInterval * 10))
     }
 
     /// When the last update is to be published again if no fix comes before; `nil` while nothing was sent, or never.
@@ -79,7 +80,7 @@ public struct LocationFilter: Sendable {
     ///   - now: the monotonic clock, which silence is measured on.
     ///   - wallClock: the device's clock; `nil` when it is unknown or not trusted, so that no fix is ahead of it.
     public func consider(_ fix: Location, now: MonotonicTime, wallClock: UnixTime?) -> Verdict {
-        if let wallClock, fix.time.since(wallClock) > Self.maximumAhead { return .notLive }
+        if LivePosition.fault(of: fix, at: wallClock) != nil { return .notLive }
         guard let reference = self.reference else { return .first }
         if let deadline = self.silenceDeadline, now >= deadline { return .silence }
         if fix.time < reference.time { return .outOfOrder }

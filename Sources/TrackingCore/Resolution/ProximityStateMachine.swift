@@ -39,13 +39,13 @@ public struct ProximityStateMachine: Sendable {
         self.threshold = threshold
     }
 
-    /// A fix came, sent or not. A fix older than the newest one plays no part, and neither does one that is more than 60 s ahead
-    /// of the device's clock: beside it all that come would be older.
+    /// A fix came, sent or not. A fix older than the newest one plays no part, and neither does one that ``LivePosition`` forbids:
+    /// beside one that is ahead of the device's clock all that come would be older.
     ///
     /// - Parameter wallClock: the device's clock; `nil` when it is unknown or not trusted, so that no fix is ahead of it.
     /// - Returns: whether the trackable is near now, where that changed; otherwise `nil`.
     public mutating func moved(_ fix: Location, now: MonotonicTime, wallClock: UnixTime?) -> Bool? {
-        if let wallClock, fix.time.since(wallClock) > LocationFilter.maximumAhead { return nil }
+        if LivePosition.fault(of: fix, at: wallClock) != nil { return nil }
         guard self.speed.moved(fix, now: now) else { return nil }
         self.position = fix.coordinate
         return self.settle(self.decided())

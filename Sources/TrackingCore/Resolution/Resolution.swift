@@ -62,8 +62,14 @@ public struct Resolution: Hashable, Sendable {
     /// What a publisher does where nothing else is said: a position every 30 s, the trackable moving or not.
     public static let standard = Resolution(unchecked: .balanced, milliseconds: 30_000, displacement: 0)
 
+    /// The finest that a request can reach where nothing else is configured: a position every 500 ms.
+    public static let standardFloor = Resolution(unchecked: .maximum, milliseconds: 500, displacement: 0)
+
+    /// The coarsest that a request can reach where nothing else is configured: a position every 10 minutes and every 1,000 m.
+    public static let standardCeiling = Resolution(unchecked: .minimum, milliseconds: 600_000, displacement: 1000)
+
     /// The finer of two resolutions, member by member: the higher accuracy, the shorter interval, the shorter
-    /// displacement. The result may be a hybrid of both.
+    /// displacement. The result may be a hybrid of both. A ceiling limits a request this way.
     public func finer(of other: Resolution) -> Resolution {
         Resolution(
             unchecked: max(self.accuracy, other.accuracy),
@@ -71,7 +77,7 @@ public struct Resolution: Hashable, Sendable {
             displacement: min(self.minimumDisplacement, other.minimumDisplacement))
     }
 
-    /// The coarser of two resolutions, member by member; what a floor does to a request.
+    /// The coarser of two resolutions, member by member. A floor limits a request this way.
     public func coarser(of other: Resolution) -> Resolution {
         Resolution(
             unchecked: min(self.accuracy, other.accuracy),

@@ -11,13 +11,15 @@ public struct ResolutionConstraints: Hashable, Sendable {
     /// The finest that a request can reach here, in place of the publisher's floor; `nil` leaves that one in force. To lift
     /// it, give a floor of `maximum`, 0 ms and 0 m.
     public let floor: Resolution?
+    /// The coarsest that a request can reach here, in place of the publisher's ceiling; `nil` leaves that one in force.
+    public let ceiling: Resolution?
 
     /// Makes constraints; without a threshold and a multiplier the battery plays no part.
     ///
     /// - Throws: `invalidConfiguration` when the threshold is outside 0…100, or the multiplier is below 1 or not finite.
     public init(
         resolutions: ResolutionSet, proximityThreshold: ProximityThreshold? = nil, batteryLevelThreshold: Double = 0,
-        lowBatteryMultiplier: Double = 1, floor: Resolution? = nil
+        lowBatteryMultiplier: Double = 1, floor: Resolution? = nil, ceiling: Resolution? = nil
     ) throws(TrackingError) {
         guard (0...100).contains(batteryLevelThreshold) else {
             throw TrackingError(
@@ -33,5 +35,6 @@ public struct ResolutionConstraints: Hashable, Sendable {
         self.batteryLevelThreshold = batteryLevelThreshold
         self.lowBatteryMultiplier = lowBatteryMultiplier
         self.floor = floor
+        self.ceiling = ceiling
     }
 }

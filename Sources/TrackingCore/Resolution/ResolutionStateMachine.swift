@@ -6,17 +6,21 @@ public struct ResolutionStateMachine: Sendable {
 
     /// The snapshot that the last answer was given for.
     public private(set) var conditions: TrackingConditions
-    /// The resolution in force.
+    /// The resolution that the conditions call for; ``ResolutionDamper`` decides when it comes into force.
     public private(set) var current: Resolution
+    /// The resolution that the same conditions call for without any request: the device's own.
+    public private(set) var own: Resolution
 
     /// Makes a funnel for a trackable that nobody watches yet; ``current`` holds the first answer.
     public init(
         policy: any ResolutionPolicy = DefaultResolutionPolicy(), constraints: ResolutionConstraints? = nil,
-        floor: Resolution? = nil, default: Resolution = .standard
+        floor: Resolution? = nil, ceiling: Resolution? = nil, default: Resolution = .standard
     ) {
         self.policy = policy
-        self.conditions = TrackingConditions(constraints: constraints, floor: floor, default: `default`)
+        self.conditions = TrackingConditions(
+            constraints: constraints, floor: floor, ceiling: ceiling, default: `default`)
         self.current = policy.resolution(for: self.conditions)
+        self.own = self.current
     }
 
     /// Whether the battery is known and below the constraints' threshold.
@@ -28,6 +32,7 @@ public struct ResolutionStateMachine: Sendable {
     /// Notes what changed and decides again; returns the new resolution, or `nil` when it is the one in force.
     public mutating func changed(_ change: ConditionChange) -> Resolution? {
         self.note(change)
+        if !change.isRequest { self.own = self.policy.resolution(for: self.conditions.withoutRequests) }
         let next = self.policy.resolution(for: self.conditions)
         guard next != self.current else { return nil }
         self.current = next
@@ -52,6 +57,7 @@ public struct ResolutionStateMachine: Sendable {
         case .nearChanged(let isNear): self.conditions.isNear = isNear
         case .constraintsChanged(let constraints): self.conditions.constraints = constraints
         case .floorChanged(let floor): self.conditions.floor = floor
+        case .ceilingChanged(let ceiling): self.conditions.ceiling = ceiling
         case .defaultChanged(let resolution): self.conditions.default = resolution
         }
     }

@@ -4,6 +4,8 @@ public struct TrackingConditions: Equatable, Sendable {
     public var constraints: ResolutionConstraints?
     /// The publisher's floor under requests; ``ResolutionConstraints/floor`` overrides it. `nil`: none.
     public var floor: Resolution?
+    /// The publisher's ceiling on requests; ``ResolutionConstraints/ceiling`` overrides it. `nil`: none.
+    public var ceiling: Resolution?
     /// What the present subscribers ask for.
     public var requests: RequestBook
     /// How many subscribers are present, asking or not; ≥ 0.
@@ -17,11 +19,13 @@ public struct TrackingConditions: Equatable, Sendable {
 
     /// Makes a snapshot.
     public init(
-        constraints: ResolutionConstraints? = nil, floor: Resolution? = nil, requests: RequestBook = RequestBook(),
-        subscribers: Int = 0, isNear: Bool = false, batteryPercent: Double? = nil, default: Resolution = .standard
+        constraints: ResolutionConstraints? = nil, floor: Resolution? = nil, ceiling: Resolution? = nil,
+        requests: RequestBook = RequestBook(), subscribers: Int = 0, isNear: Bool = false,
+        batteryPercent: Double? = nil, default: Resolution = .standard
     ) {
         self.constraints = constraints
         self.floor = floor
+        self.ceiling = ceiling
         self.requests = requests
         self.subscribers = subscribers
         self.isNear = isNear
@@ -34,6 +38,23 @@ public struct TrackingConditions: Equatable, Sendable {
 
     /// The floor in force: the constraints' own, or the publisher's.
     public var effectiveFloor: Resolution? { self.constraints?.floor ?? self.floor }
+
+    /// The ceiling in force: the constraints' own, or the publisher's.
+    public var effectiveCeiling: Resolution? { self.constraints?.ceiling ?? self.ceiling }
+
+    /// A request within the limits in force: member by member no coarser than the ceiling and no finer than the floor. Where
+    /// the two contradict each other, the floor counts.
+    public func limited(_ request: Resolution) -> Resolution {
+        let limited = self.effectiveCeiling.map(request.finer(of:)) ?? request
+        return self.effectiveFloor.map(limited.coarser(of:)) ?? limited
+    }
+
+    /// The same conditions without any request.
+    var withoutRequests: TrackingConditions {
+        var conditions = self
+        conditions.requests = RequestBook()
+        return conditions
+    }
 
     /// Whether the battery is known and strictly below the constraints' threshold; never without constraints.
     public var isLowBattery: Bool {

@@ -38,8 +38,6 @@ public struct RuleBook: Sendable {
     /// A fix that is older than this when it comes is late, and so is what was passed before it: it tells where something was, not
     /// where it is.
     public static let maximumLateness: Duration = .seconds(120)
-    /// A fix that is further ahead of the clock than this is not believed.
-    public static let maximumHaste: Duration = .seconds(60)
 
     private var rules: [Rule]
     private let maximumTrackables: Int
@@ -220,7 +218,7 @@ public struct RuleBook: Sendable {
     }
 
     private mutating func moved(_ id: TrackableID, to fix: Location, isLate: Bool, now: UnixTime) -> [Finding] {
-        guard fix.source != .predicted, fix.time <= now.advanced(by: Self.maximumHaste) else { return [] }
+        guard fix.source != .predicted, LivePosition.fault(of: fix, at: now) == nil else { return [] }
         if let last = self.known[id]?.last, fix.time <= last.time { return [] }
         self.know(id, now: now)
         self.known[id]?.last = fix

@@ -29,6 +29,8 @@ extension ConnectionStateMachine {
         public var settlesAfter: Duration
         /// How many connections in a row, closed sooner than that, are reported as a suspected double client id.
         public var suspiciousCloses: Int
+        /// A sentence that is added to the reason when another connection has the client id; `nil` adds none.
+        public var takeoverRemedy: String?
         /// How long a DISCONNECT may take to be written.
         public var goodbyeTimeout: Duration
 

@@ -49,12 +49,18 @@ extension ConnectionStateMachine {
             self.shortLives = 0
         } else {
             self.endpoint = (self.endpoint + 1) % self.configuration.endpoints
-            self.shortLives += reason.code == .notAuthorized ? 0 : 1
+            // A malformed packet (0x81) is not how a second program with the same client id shows.
+            self.shortLives += reason.code == .notAuthorized || reason.reasonCode == 0x81 ? 0 : 1
         }
         let wait = self.nextWait(after: reason)
         self.state = .waiting(until: now.advanced(by: wait))
         let told = self.shortLives >= self.configuration.suspiciousCloses ? self.suspicion(of: reason) : reason
-        return [.tell(.disconnected(Disconnection(reason: told, retry: wait, lasted: lasted)))]
+        return [.tell(.disconnected(Disconnection(reason: self.withRemedy(told), retry: wait, lasted: lasted)))]
+    }
+
+    private func withRemedy(_ reason: TrackingError) -> TrackingError {
+        guard reason.code == .takenOver, let remedy = self.configuration.takeoverRemedy else { return reason }
+        return TrackingError(.takenOver, "\(reason.message). \(remedy)", reasonCode: reason.reasonCode)
     }
 
     private func suspicion(of reason: TrackingError) -> TrackingError {

@@ -131,6 +131,10 @@ extension SpoolStateMachine {
         self.isOpen = true
         self.maySpeak = true
         self.isTopicAllowed = false
+        if self.wasOpened, self.configuration.needsRecorder {
+            for place in self.streams.indices { self.streams[place].reopened(now: now, wait: Self.reopenedWait) }
+        }
+        self.wasOpened = true
         // A new connection is a new chance: waits begin anew.
         self.lastWait = nil
         if case .waiting = self.phase { self.phase = .idle }
@@ -183,7 +187,7 @@ extension SpoolStateMachine {
         by recorder: ClientID, _ acknowledgement: Acknowledgement, given: UInt64 = 0, isRetained: Bool = false,
         now: MonotonicTime
     ) -> [Action] {
-        guard self.configuration.recorders.contains(recorder) else { return [] }
+        guard self.counts(recorder) else { return [] }
         var actions: [Action] = []
         for (stream, seq) in acknowledgement.streams {
             guard let place = self.place(of: stream) else { continue }
@@ -204,13 +208,24 @@ extension SpoolStateMachine {
         return actions + self.progress(now: now)
     }
 
-    /// A recorder is there: what it lacks may have been lost on its way to it.
+    /// Returns whether the acknowledgements of a recorder count: those of the named ones, or where none is named, of any.
+    private func counts(_ recorder: ClientID) -> Bool {
+        guard self.configuration.recorders.isEmpty else { return self.configuration.recorders.contains(recorder) }
+        guard self.configuration.unnamedRecorder != .none else { return false }
+        return self.acknowledged[recorder] != nil || self.answeringRecorders.contains(recorder)
+            || max(self.acknowledged.count, self.answeringRecorders.count) < Self.maximumUnnamedRecorders
+    }
+
+    /// A recorder is there: what it lacks may have been lost on its way to it. An unnamed one may have just been started.
     private mutating func heard(_ recorder: ClientID, now: MonotonicTime) {
+        let isNew = self.answeringRecorders.insert(recorder).inserted
+        let isUnnamed = self.configuration.recorders.isEmpty
         for place in self.streams.indices {
             let stream = self.streams[place].id
             // Another one may be the one that is missed.
-            guard self.acknowledged[recorder]?[stream] ?? 0 == self.safe(of: stream) else { continue }
-            self.heard(isWorking: false, at: place, now: now)
+            guard isUnnamed || self.acknowledged[recorder]?[stream] ?? 0 == self.safe(of: stream) else { continue }
+            let wait = isNew && isUnnamed ? Self.reopenedWait : self.configuration.acknowledgementWait
+            self.streams[place].heard(isWorking: false, now: now, wait: wait)
         }
     }
 
@@ -249,9 +264,16 @@ extension SpoolStateMachine {
         for place in self.streams.indices {
             self.streams[place].resend(now: now)
             guard let deadline = self.streams[place].resendDeadline, deadline <= now else { continue }
-            let wait = self.acknowledgementWait(afterProbes: self.streams[place].unheardProbes + 1)
-            self.streams[place].probe(self.limit.current, now: now, wait: wait)
+            self.probe(streamAt: place, now: now)
         }
+    }
+
+    private mutating func probe(streamAt place: Int, now: MonotonicTime) {
+        let stream = self.streams[place]
+        let wait = self.acknowledgementWait(of: stream, afterProbes: stream.unheardProbes + 1)
+        // Nothing waits for a recorder that may be started much later.
+        let stalls = !self.configuration.expectsLaterRecorder
+        self.streams[place].probe(self.limit.current, stalls: stalls, now: now, wait: wait)
     }
 
     /// Send a batch now, whatever waits; joins the one in flight.
@@ -262,14 +284,20 @@ extension SpoolStateMachine {
         case .waiting:
             self.phase = .idle
         case .idle, .settingAside:
+            // Behind a silent recorder the oldest unacknowledged batch is the one that goes.
+            let stalled = self.streams.firstIndex { $0.stalledThrough != nil }
+            if let stalled, !self.streams[stalled].hasReady { self.probe(streamAt: stalled, now: now) }
             self.isOneBatchUrgent = self.attempt == nil && self.unsent > 0
         }
         return self.progress(now: now)
     }
 
-    /// Send everything that waits.
+    /// Sends everything that waits, and before it what silent recorders have not acknowledged.
     public mutating func flush(now: MonotonicTime) -> [Action] {
-        for index in self.streams.indices { self.streams[index].hurry(through: self.streams[index].last) }
+        for index in self.streams.indices {
+            self.streams[index].endStall(now: now)
+            self.streams[index].hurry(through: self.streams[index].last)
+        }
         return self.progress(now: now)
     }
 

@@ -26,12 +26,18 @@ extension SpoolStateMachine {
 
     /// The records of the next batch: of the oldest stream in which some are due.
     private func nextBatch(now: MonotonicTime) -> (stream: StreamID, seqs: SeqSet)? {
-        for stream in self.streams {
+        for stream in self.sendableStreams {
             let ready = stream.ready
             guard !ready.isEmpty, self.isDue(ready, of: stream, now: now) else { continue }
-            return (stream.id, ready.prefix(self.limit.current))
+            return (stream.id, stream.next(self.limit.current).seqs)
         }
         return nil
+    }
+
+    /// The streams whose records may go, oldest first: none behind one whose recorders are silent.
+    var sendableStreams: ArraySlice<SpoolStream> {
+        let stalled = self.streams.firstIndex { $0.stalledThrough != nil }
+        return self.streams[...(stalled ?? self.streams.endIndex - 1)]
     }
 
     /// Sends these, as far as they were read already; else asks for them.
@@ -55,11 +61,15 @@ extension SpoolStateMachine {
         guard self.ahead?.stream == stream, self.ahead?.count ?? 0 > 0, let place = self.place(of: stream) else {
             return
         }
+        let next = self.streams[place].next(self.limit.current)
         let records = self.ahead?.take(
-            from: self.streams[place].ready, self.limit.current, maximumBytes: self.configuration.batchBytes)
+            from: next.batch == nil ? self.streams[place].ready : next.seqs, max(1, next.seqs.count),
+            maximumBytes: self.configuration.batchBytes)
         guard let records, !records.isEmpty else { return }
         self.isOneBatchUrgent = false
-        self.attempt = Attempt(id: UUIDText.random(using: &self.random), stream: stream, records: records)
+        let id = next.batch ?? UUIDText.random(using: &self.random)
+        self.attempt = Attempt(id: id, stream: stream, records: records)
+        self.streams[place].batched(records.seqs)
     }
 
     /// While a batch is in flight the next ones are read, several together, where they would be full ones and go at once.
@@ -74,6 +84,7 @@ extension SpoolStateMachine {
             return []
         }
         let stream = self.streams[place]
+        guard stream.repeats.isEmpty else { return [] }
         var rest = stream.ready
         // An answer that was read for another stream is of no use any more.
         let read = self.ahead?.stream == attempt.stream ? self.ahead?.last : nil
@@ -146,7 +157,7 @@ extension SpoolStateMachine {
         if !attempt.records.isEmpty { self.limit.taken() }
         guard let place = self.place(of: attempt.stream) else { return [] }
         self.streams[place].needsDeclaration = false
-        let actions = self.taken(attempt.seqs, at: place, now: now)
+        let actions = self.taken(attempt.seqs, by: attempt.id, at: place, now: now)
         // A queue that is being worked off has waited already; what is left behind its last batch waits anew.
         if self.streams[place].ready.count < self.configuration.batchSize {
             self.streams[place].windowRestarted(now: now)
@@ -155,20 +166,21 @@ extension SpoolStateMachine {
     }
 
     /// The broker took these records of the stream at `place`.
-    mutating func taken(_ seqs: SeqSet, at place: Int, now: MonotonicTime) -> [Action] {
+    ///
+    /// - Parameter batch: The identifier of the batch that had them; `nil` for an update on the live lane.
+    mutating func taken(_ seqs: SeqSet, by batch: String? = nil, at place: Int, now: MonotonicTime) -> [Action] {
         let there = seqs.intersection(self.streams[place].stored)
         guard !there.isEmpty else { return [] }
-        guard self.configuration.recorders.isEmpty else {
-            let wait = self.acknowledgementWait(afterProbes: self.streams[place].unheardProbes)
-            self.streams[place].taken(there, now: now, wait: wait)
-            return self.removeSafe(at: place)
-        }
-        return self.becameSafe(there, at: place)
+        guard self.configuration.needsRecorder else { return self.becameSafe(there, at: place) }
+        let wait = self.acknowledgementWait(of: self.streams[place], afterProbes: self.streams[place].unheardProbes)
+        self.streams[place].taken(there, by: batch, now: now, wait: wait)
+        let answer = self.configuration.expectsLaterRecorder ? [Action.taken(self.streams[place].id, there)] : []
+        return answer + self.removeSafe(at: place)
     }
 
     /// How long what the broker took waits for the recorders: longer after each time that they did not answer, with jitter.
-    mutating func acknowledgementWait(afterProbes count: Int) -> Duration {
-        let first = self.configuration.acknowledgementWait
+    mutating func acknowledgementWait(of stream: SpoolStream, afterProbes count: Int) -> Duration {
+        let first = stream.isReopened ? Self.reopenedWait : self.configuration.acknowledgementWait
         guard count > 0 else { return first }
         let wait = min(first * (1 << min(count, 16)), Self.longestSilence)
         return wait * Double.random(in: 0.5...1, using: &self.random)
@@ -176,15 +188,18 @@ extension SpoolStateMachine {
 
     /// Lets go what every recorder has.
     mutating func removeSafe(at place: Int) -> [Action] {
-        guard !self.configuration.recorders.isEmpty else { return [] }
+        guard self.configuration.needsRecorder else { return [] }
         let stream = self.streams[place].id
         let safe = self.streams[place].stored.through(self.safe(of: stream))
         return safe.isEmpty ? [] : self.becameSafe(safe, at: place)
     }
 
-    /// What every recorder has of a stream.
+    /// The number up to which every named recorder has stored a stream; where none is named, any recorder.
     func safe(of stream: StreamID) -> UInt64 {
-        self.configuration.recorders.map { self.acknowledged[$0]?[stream] ?? 0 }.min() ?? 0
+        guard !self.configuration.recorders.isEmpty else {
+            return self.acknowledged.values.lazy.compactMap { $0[stream] }.max() ?? 0
+        }
+        return self.configuration.recorders.map { self.acknowledged[$0]?[stream] ?? 0 }.min() ?? 0
     }
 
     private mutating func becameSafe(_ seqs: SeqSet, at place: Int) -> [Action] {

@@ -1,7 +1,8 @@
 /// Decides, for one trackable, what of its log goes next on the recording lane, in which batch, and what an answer means.
 ///
-/// It knows the numbers of the records, not their contents: its size depends on gaps, not on the length of the queue. One
-/// batch is in flight at a time; older streams drain before younger ones. Touches no disk, no connection, no clock.
+/// It knows the numbers of the records, not their contents: its size depends on gaps and on the batches that wait for an
+/// acknowledgement, of which it remembers a limited number, not on the length of the queue. One batch is in flight at a time;
+/// older streams drain before younger ones. Touches no disk, no connection, no clock.
 public struct SpoolStateMachine: Sendable {
     /// What the user chooses.
     public struct Configuration: Hashable, Sendable {
@@ -17,14 +18,33 @@ public struct SpoolStateMachine: Sendable {
         public var batchBytes = 112_000
         /// Who must acknowledge a record before it may leave the device; empty: the broker's word is enough.
         public var recorders: Set<ClientID> = []
-        /// How long a record that the broker took waits for the recorders before it is sent again. While those who lack it say
-        /// nothing at all, the first batch alone is, after waits that double up to an hour.
+        /// The recorder that must acknowledge a record where ``recorders`` is empty.
+        public var unnamedRecorder = UnnamedRecorder.none
+        /// The time that a record that the broker took waits for the recorders before it is sent again. While the recorders that
+        /// lack it are silent, the first batch alone is sent, after waits that double up to an hour, and newer records wait.
         public var acknowledgementWait: Duration = .seconds(30)
         /// The longest wait before a refused batch is tried again.
         public var longestWait: Duration = .seconds(60)
 
         /// Makes a configuration with the defaults above.
         public init() {}
+
+        /// A Boolean value that indicates whether a record stays in the log until a recorder has acknowledged it.
+        package var needsRecorder: Bool { !self.recorders.isEmpty || self.unnamedRecorder != .none }
+
+        /// A Boolean value that indicates whether the recorder may be started later than this program.
+        package var expectsLaterRecorder: Bool { self.recorders.isEmpty && self.unnamedRecorder == .startedLater }
+    }
+
+    /// The recorder that must acknowledge the records of a publisher that names none.
+    public enum UnnamedRecorder: Hashable, Sendable {
+        /// No recorder: the broker's acknowledgement is enough.
+        case none
+        /// Any recorder, which is expected to run.
+        case running
+        /// Any recorder, which may be started later. The records of an earlier run are not sent again before a recorder answers,
+        /// apart from one batch that asks for an answer.
+        case startedLater
     }
 
     /// What is to be done.
@@ -35,6 +55,8 @@ public struct SpoolStateMachine: Sendable {
         case publish(HistoryBatch)
         /// These records are safe: they may leave the disk.
         case remove(StreamID, SeqSet)
+        /// The broker acknowledged these records, which stay in the log for a recorder that may be started later.
+        case taken(StreamID, SeqSet)
         /// This record is refused for good: set it aside, with the reason, and tell ``setAside(_:of:now:)`` or
         /// ``setAsideFailed(_:of:now:)``.
         case quarantine(StreamID, UInt64, TrackingError)
@@ -102,6 +124,11 @@ public struct SpoolStateMachine: Sendable {
     static let maximumDisconnections = 3
     /// The longest wait before recorders that say nothing are sent a batch again.
     static let longestSilence: Duration = .seconds(3600)
+    /// The first wait for an acknowledgement after a reconnection, and after the first message of an unnamed recorder: the broker may
+    /// have lost what it acknowledged before, records and acknowledgements alike.
+    static let reopenedWait: Duration = .seconds(2)
+    /// The most unnamed recorders whose acknowledgements count.
+    static let maximumUnnamedRecorders = 16
     /// The most ranges of lost records declared in one batch.
     static let maximumGoneRanges = 200
 
@@ -132,6 +159,10 @@ public struct SpoolStateMachine: Sendable {
     var isTopicAllowed = false
     /// How far each recorder has acknowledged.
     var acknowledged: [ClientID: [StreamID: UInt64]] = [:]
+    /// The recorders that sent an acknowledgement since the start; retained messages do not count.
+    var answeringRecorders: Set<ClientID> = []
+    /// A Boolean value that indicates whether records were sent on an earlier connection.
+    var wasOpened = false
     /// Whether one batch is asked for, whatever waits.
     var isOneBatchUrgent = false
     /// Whether sending is deferred: nothing goes by itself until ``released(through:now:)``.
@@ -166,6 +197,11 @@ public struct SpoolStateMachine: Sendable {
         self.streams = streams.filter { $0.id != current }.map { SpoolStream($0, isEnded: true, now: now) }
         let own = streams.first { $0.id == current } ?? StoredStream(id: current)
         self.streams.append(SpoolStream(own, isEnded: false, now: now))
+        guard configuration.expectsLaterRecorder else { return }
+        for place in self.streams.indices {
+            let stored = self.streams[place].stored
+            self.streams[place].taken(stored, by: nil, now: now, wait: configuration.acknowledgementWait)
+        }
     }
 
     /// When something is to happen by itself; `nil` when never.
@@ -175,7 +211,7 @@ public struct SpoolStateMachine: Sendable {
         case .waiting(let until): if self.isOpen { deadlines.append(until) }
         case .idle:
             if self.isOpen, !self.isHeld, !self.isReading, let window = self.configuration.batchWindow {
-                deadlines += self.streams.compactMap { stream in
+                deadlines += self.sendableStreams.compactMap { stream in
                     stream.hasReady ? stream.waitingSince?.advanced(by: window) : nil
                 }
             }
@@ -197,6 +233,16 @@ public struct SpoolStateMachine: Sendable {
     public func holds(_ name: RecordName) -> Bool {
         self.streams.first { $0.id == name.stream }?.stored.contains(name.seq) ?? false
     }
+
+    /// A Boolean value that indicates whether the sender of a record still waits: for a recorder, or for the broker where the
+    /// recorder may be started later.
+    public func isAwaited(_ name: RecordName) -> Bool {
+        guard self.configuration.expectsLaterRecorder else { return self.holds(name) }
+        return self.streams.first { $0.id == name.stream }?.pending.contains(name.seq) ?? false
+    }
+
+    /// The time since which the oldest record waits for a recorder without progress; `nil` where none waits.
+    public var unrecordedSince: MonotonicTime? { self.streams.compactMap(\.unrecordedSince).min() }
 
     /// The recorders that have not acknowledged all of these.
     public func recordersWithout(_ records: [StreamID: SeqSet]) -> [ClientID] {
@@ -227,6 +273,13 @@ public struct SpoolStateMachine: Sendable {
     }
     /// Whether everything is safe and nothing is under way.
     public var isDrained: Bool { self.queued == 0 && self.phase == .idle && !self.isReading }
+
+    /// A Boolean value that indicates whether the trackable may be left: everything is safe, or the broker has taken everything
+    /// and no recorder answers.
+    public var isFinished: Bool {
+        guard self.configuration.expectsLaterRecorder, self.answeringRecorders.isEmpty else { return self.isDrained }
+        return self.unsent == 0 && self.phase == .idle && !self.isReading
+    }
 
     /// Whether records were asked for and did not come yet.
     var isReading: Bool { self.ahead?.isAsked == true }

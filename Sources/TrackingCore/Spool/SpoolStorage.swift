@@ -101,6 +101,12 @@ public protocol SpoolStorage: Sendable {
     /// - Throws: `spoolFailed`, `spoolDamaged`.
     func summary() async throws(TrackingError) -> SpoolSummary
 
+    /// Erases the records of a trackable that are of an earlier time, or all of them (`nil`), set aside or not, and overwrites what
+    /// the log still has of removed records of any trackable. Numbers of erased records are gone.
+    ///
+    /// - Throws: `spoolFailed`, `spoolDamaged`: some of it may be left.
+    func erase(_ trackable: TrackableID, before time: UnixTime?) async throws(TrackingError)
+
     /// Closes the log in order: its streams go on when it is opened the next time. A log that is not open stays as it is.
     ///
     /// - Throws: `spoolFailed`: the streams end here.
@@ -108,6 +114,9 @@ public protocol SpoolStorage: Sendable {
 }
 
 extension SpoolStorage {
+    /// Does nothing: a log in memory leaves nothing behind, and its records go out as they are.
+    public func erase(_ trackable: TrackableID, before time: UnixTime?) async throws(TrackingError) {}
+
     /// Adds records by a clock that is right: see ``append(_:state:now:knowsAges:)``.
     public func append(
         _ records: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime

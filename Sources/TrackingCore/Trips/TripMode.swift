@@ -7,7 +7,7 @@ public struct TripMode: Hashable, Sendable, CustomStringConvertible {
         "boat", "scooter",
     ]
 
-    /// The word: 1 to 64 bytes without control characters.
+    /// The word: 1 to 64 bytes without control characters and without characters that turn the direction of text.
     public let rawValue: String
 
     /// The word.
@@ -22,9 +22,11 @@ public struct TripMode: Hashable, Sendable, CustomStringConvertible {
                 .invalidConfiguration,
                 "the mode of a trip has 1 to 64 bytes of UTF-8; this one has \(rawValue.utf8.count)")
         }
-        guard !rawValue.hasControlCharacters else {
+        guard rawValue.isPlainText else {
             throw TrackingError(
-                .invalidConfiguration, "the mode of a trip has no control characters; this one has one")
+                .invalidConfiguration,
+                "the mode of a trip has no control characters and none that turn the direction of text; this one has one"
+            )
         }
         self.rawValue = rawValue
     }

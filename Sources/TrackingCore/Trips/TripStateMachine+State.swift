@@ -31,7 +31,7 @@ extension TripStateMachine {
             try json.skipValue()
             return Array(json.read(since: start))
         }
-        var trip = try MessageCodec.decodeTrip(tripBytes)
+        var trip = try MessageCodec.decodeStoredTrip(tripBytes)
         guard trip.state == .active else {
             throw TrackingError(.invalidPayload, "trip.state must be ACTIVE for a trip to go on")
         }

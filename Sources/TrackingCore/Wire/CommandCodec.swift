@@ -92,6 +92,14 @@ extension CommandAnswer {
         }
     }
 
+    /// The answer as the detail of an event: ``members``, without the result where they have more than
+    /// ``WireLimits/maximumDetailBytes``.
+    package var eventDetail: [String: JSONValue] {
+        let members = self.members
+        guard JSONValue.object(members).json.count > WireLimits.maximumDetailBytes else { return members }
+        return ["id": .text(self.id), "ok": .flag(true), "resultOmitted": .flag(true)]
+    }
+
     /// Reads the members of an object.
     ///
     /// - Throws: `invalidPayload` that names the member.

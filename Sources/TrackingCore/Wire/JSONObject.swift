@@ -58,8 +58,8 @@ struct JSONObject {
 }
 
 extension JSONScanner {
-    /// Reads an object and tells where the value of each of its members stands.
-    fileprivate mutating func places() throws(Refusal) -> [String: Range<Int>] {
+    /// Reads an object and returns the range of the value of each of its members.
+    mutating func places() throws(Refusal) -> [String: Range<Int>] {
         var members: [String: Range<Int>] = [:]
         try self.beginObject()
         while try self.nextMember() {

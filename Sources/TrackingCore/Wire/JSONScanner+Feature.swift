@@ -105,7 +105,7 @@ extension JSONScanner {
         case "stream": fix.stream = try self.skipNull() ? nil : self.stream()
         case "mode": fix.mode = try self.knownChoice()
         case "motion": fix.motion = try self.skipNull() ? [] : self.motion()
-        case "tripId": fix.tripID = try self.optionalText()
+        case "tripId": fix.tripID = try self.skipNull() ? nil : self.tripID()
         case "source": fix.source = try self.knownChoice()
         case "extra": fix.extra = try self.skipNull() ? nil : self.extra()
         default:
@@ -120,11 +120,17 @@ extension JSONScanner {
         try self.text("a string of 1 to 64 bytes without control characters", StreamID.init)
     }
 
+    /// Reads the id of a point's trip; an empty one stands for its absence.
+    private mutating func tripID() throws(Refusal) -> String? {
+        let text = try self.text(WireLimits.tripIDRule) { $0.isEmpty || $0.isTripID ? $0 : nil }
+        return text.isEmpty ? nil : text
+    }
+
     private mutating func motion() throws(Refusal) -> [Motion] {
         var words: [Motion] = []
         try self.beginArray()
         while try self.nextElement() {
-            if let word: Motion = try self.knownChoice() { words.append(word) }
+            if let word: Motion = try self.knownChoice(), !words.contains(word) { words.append(word) }
         }
         return words
     }

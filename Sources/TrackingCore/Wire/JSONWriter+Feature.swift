@@ -16,7 +16,7 @@ extension JSONWriter {
         self.member("batteryLevel", location.batteryLevel, .fraction)
         self.member("mode", location.mode?.rawValue)
         self.motion(location.motion)
-        self.member("tripId", location.tripID)
+        if let id = location.tripID, id.isTripID { self.member("tripId", id) }
         self.member("source", location.source?.rawValue)
         if let extra = location.extra, location.isExtraWritable {
             self.name("extra")
@@ -60,6 +60,10 @@ extension Location {
                 .invalidPayload,
                 "\(root.path("properties.seq")) must be a whole number from 1 to \(WireLimits.maximumInteger)"
             )
+        }
+        guard self.tripID.map({ $0.isEmpty || $0.isTripID }) ?? true else {
+            throw TrackingError(
+                .invalidPayload, "\(root.path("properties.tripId")) must be \(WireLimits.tripIDRule)")
         }
         guard self.isExtraWritable else {
             throw TrackingError(

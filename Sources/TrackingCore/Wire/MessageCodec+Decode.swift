@@ -5,7 +5,7 @@ extension MessageCodec {
     public static func decodePresence(
         _ payload: some Collection<UInt8>, expecting kind: MemberKind? = nil
     ) throws(TrackingError) -> Presence {
-        let message = try JSONObject(payload: payload)
+        let message = try JSONObject(state: payload, "a presence")
         let presence = Presence(
             kind: try message.required("type") { json throws(Refusal) in try json.choice() },
             session: try message.session(),
@@ -28,7 +28,7 @@ extension MessageCodec {
     ///
     /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
     public static func decodeLiveness(_ payload: some Collection<UInt8>) throws(TrackingError) -> Liveness {
-        let message = try JSONObject(payload: payload)
+        let message = try JSONObject(state: payload, "a liveness")
         let isOnline = try message.required("status") { json throws(Refusal) in
             try json.text("\"online\" or \"offline\"") { ["online": true, "offline": false][$0] }
         }
@@ -42,7 +42,7 @@ extension MessageCodec {
     ///
     /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
     public static func decodeRequest(_ payload: some Collection<UInt8>) throws(TrackingError) -> ResolutionRequest {
-        let message = try JSONObject(payload: payload)
+        let message = try JSONObject(state: payload, "a request")
         return ResolutionRequest(session: try message.session(), resolution: try message.resolution())
     }
 
@@ -50,7 +50,7 @@ extension MessageCodec {
     ///
     /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
     public static func decodeResolution(_ payload: some Collection<UInt8>) throws(TrackingError) -> ResolutionInForce {
-        let message = try JSONObject(payload: payload)
+        let message = try JSONObject(state: payload, "a resolution in force")
         return ResolutionInForce(
             resolution: try message.resolution(),
             isNear: try message.flag("near"),
@@ -61,12 +61,42 @@ extension MessageCodec {
             maximumSilence: .milliseconds(Int64(try message.number("maximumSilence", .milliseconds))))
     }
 
-    /// Reads an event.
+    /// Reads an event of at most ``WireLimits/maximumDocumentBytes``, whose detail has at most
+    /// ``WireLimits/maximumDetailBytes`` as it came and as ``encode(_:)`` writes it.
     ///
     /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
     public static func decodeEvent(_ payload: some Collection<UInt8>) throws(TrackingError) -> TrackingEvent {
+        try self.checkSize(payload.count, WireLimits.maximumDocumentBytes, "an event")
+        let (event, detailBytes) = try self.decodeSized(payload)
+        try self.checkSize(detailBytes, WireLimits.maximumDetailBytes, "the detail of an event")
+        try event.checkDetail()
+        return event
+    }
+
+    /// Reads an event that an earlier version accepted, of a size that ``decodeEvent(_:)`` refuses.
+    ///
+    /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
+    package static func decodeStoredEvent(_ payload: some Collection<UInt8>) throws(TrackingError) -> TrackingEvent {
+        try self.decodeSized(payload).event
+    }
+
+    /// Reads an event, and how many bytes of the payload are its detail.
+    private static func decodeSized(
+        _ payload: some Collection<UInt8>
+    ) throws(TrackingError) -> (event: TrackingEvent, detailBytes: Int) {
         let message = try JSONObject(payload: payload)
-        return TrackingEvent(
+        let event = try self.event(message)
+        let detailBytes = try message.optional("detail") { json throws(Refusal) in
+            _ = json.peek()
+            let start = json.position
+            try json.skipValue()
+            return json.read(since: start).count
+        }
+        return (event, detailBytes ?? 0)
+    }
+
+    private static func event(_ message: JSONObject) throws(TrackingError) -> TrackingEvent {
+        TrackingEvent(
             id: try message.name("id"),
             stream: try message.required("stream") { json throws(Refusal) in
                 try json.stream()
@@ -83,7 +113,40 @@ extension MessageCodec {
     }
 }
 
+extension MessageCodec {
+    /// Checks the size of a message or of a part of it.
+    ///
+    /// - Throws: `payloadTooLarge` that names the part, its size and the limit.
+    static func checkSize(_ count: Int, _ most: Int, _ part: String) throws(TrackingError) {
+        guard count > most else { return }
+        throw TrackingError(.payloadTooLarge, "\(part) has at most \(most) bytes; this one has \(count)")
+    }
+}
+
+extension TrackingEvent {
+    /// Checks that readers accept the detail: at most ``WireLimits/maximumDetailBytes`` as JSON.
+    ///
+    /// - Throws: `payloadTooLarge` that names the kind, the size and the limit.
+    package func checkDetail() throws(TrackingError) { try Self.check(self.detail, of: self.kind) }
+
+    /// Checks the detail of an event of some kind, as ``checkDetail()`` does.
+    ///
+    /// - Throws: `payloadTooLarge` that names the kind, the size and the limit.
+    package static func check(_ detail: [String: DetailValue], of kind: Kind) throws(TrackingError) {
+        guard !detail.isEmpty else { return }
+        try MessageCodec.checkSize(
+            JSONValue.object(detail).json.count, WireLimits.maximumDetailBytes,
+            "the detail of an event (\(kind.rawValue.printable.prefix(64)))")
+    }
+}
+
 extension JSONObject {
+    /// Reads a message that says how things stand, of at most ``WireLimits/maximumStateBytes``.
+    fileprivate init(state payload: some Collection<UInt8>, _ part: String) throws(TrackingError) {
+        try MessageCodec.checkSize(payload.count, WireLimits.maximumStateBytes, part)
+        try self.init(payload: payload)
+    }
+
     fileprivate func session() throws(TrackingError) -> SessionID {
         try self.required("session") { json throws(Refusal) in
             try json.text("a string of 1 to 64 bytes", SessionID.init)

@@ -194,7 +194,5 @@ extension String {
     fileprivate func precedesInBytes(_ other: String) -> Bool { self.utf8.lexicographicallyPrecedes(other.utf8) }
 
     /// Whether it has a character of the category Cc.
-    var hasControlCharacters: Bool {
-        self.unicodeScalars.contains { $0.value < 0x20 || (0x7F..<0xA0).contains($0.value) }
-    }
+    var hasControlCharacters: Bool { self.unicodeScalars.contains(where: \.isControl) }
 }

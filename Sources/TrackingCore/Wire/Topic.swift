@@ -152,6 +152,8 @@ public enum TopicFilter: Hashable, Sendable {
     case subscribers(TrackableID)
     /// The requests of every subscriber of a trackable.
     case requests(TrackableID)
+    /// The acknowledgements of every recorder of a trackable.
+    case acks(TrackableID)
     /// Everything about one trackable, its live position included.
     case everything(TrackableID)
     /// Every live position and nothing else.
@@ -186,6 +188,7 @@ extension TopicRoot {
         case .publishers(let id): "\(self.path)/\(id.topicLevel)/publisher/+"
         case .subscribers(let id): "\(self.path)/\(id.topicLevel)/subscriber/+"
         case .requests(let id): "\(self.path)/\(id.topicLevel)/request/+"
+        case .acks(let id): "\(self.path)/\(id.topicLevel)/ack/+"
         case .everything(let id): "\(self.path)/\(id.topicLevel)/#"
         case .everyLocation: "\(self.path)/+"
         case .everyRaw: "\(self.path)/+/raw"

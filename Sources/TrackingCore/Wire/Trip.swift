@@ -77,10 +77,22 @@ extension MessageCodec {
         return writer.bytes
     }
 
-    /// Reads a trip.
+    /// Reads a trip of at most ``WireLimits/maximumDocumentBytes``.
     ///
     /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
     public static func decodeTrip(_ payload: some Collection<UInt8>) throws(TrackingError) -> Trip {
+        try self.checkSize(payload.count, WireLimits.maximumDocumentBytes, "a trip")
+        let trip = try self.decodeStoredTrip(payload)
+        for (name, text) in [("tripId", trip.id), ("mode", trip.mode)] where !text.isPlainText {
+            throw TrackingError(.invalidPayload, "\(name) must be \(WireLimits.tripIDRule); found another string")
+        }
+        return trip
+    }
+
+    /// Reads a trip that an earlier version accepted, with texts and of a size that ``decodeTrip(_:)`` refuses.
+    ///
+    /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
+    package static func decodeStoredTrip(_ payload: some Collection<UInt8>) throws(TrackingError) -> Trip {
         let message = try JSONObject(payload: payload)
         func text(_ name: StaticString, _ most: Int) throws(TrackingError) -> String {
             try message.required(name) { json throws(Refusal) in

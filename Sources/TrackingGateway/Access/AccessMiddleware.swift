@@ -29,7 +29,7 @@ package struct AccessMiddleware: RouterMiddleware {
         switch Credential(request) {
         case .secret(let text): context.caller = try await self.authenticator.caller(presenting: text, request, context)
         case .session(let text):
-            try Self.checkOrigin(of: request)
+            try Self.checkOrigin(of: request, url: self.configuration.url)
             context.caller = try await self.authenticator.caller(ofSession: text)
         case nil: break
         }
@@ -49,11 +49,23 @@ package struct AccessMiddleware: RouterMiddleware {
     }
 
     /// A page of another origin must not act with the cookie of one who is signed in here, nor give one.
-    static func checkOrigin(of request: Request) throws(Problem) {
-        guard request.method != .get, request.method != .head, let site = request.headers[.secFetchSite],
-            site != "same-origin", site != "none"
-        else { return }
-        throw Problem(.forbidden, "A page of another origin cannot do this.")
+    ///
+    /// Browsers send `Sec-Fetch-Site` over TLS and to this machine alone, so `Origin` counts as well; programs send neither.
+    ///
+    /// - Parameter url: The address of the gateway from outside; `nil` where that is not known.
+    /// - Throws: `Problem`: 403.
+    static func checkOrigin(of request: Request, url: String?) throws(Problem) {
+        guard request.method != .get, request.method != .head else { return }
+        let site = request.headers[.secFetchSite] ?? "none"
+        let isOwn = request.headers[.origin].map { origin in
+            PageOrigin(origin)?.isOwn(url: url, host: request.head.authority) ?? false
+        }
+        guard ["same-origin", "none"].contains(site), isOwn ?? true else {
+            throw Problem(
+                .forbidden,
+                "A page of another origin cannot do this. Behind a proxy, pass on Host, or name the gateway's address with --url."
+            )
+        }
     }
 }
 

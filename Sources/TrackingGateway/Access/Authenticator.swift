@@ -17,7 +17,7 @@ package final class Authenticator: Sendable {
     /// Makes the one of a gateway.
     package init(store: AccessStore, configuration: GatewayConfiguration) {
         self.store = store
-        self.isBehindProxy = configuration.url?.hasPrefix("https:") == true
+        self.isBehindProxy = configuration.isBehindProxy
         self.byGrant = Mutex(RateLimiter(configuration.rateLimit))
         self.failures = Mutex(RateLimiter(configuration.failureLimit))
     }

@@ -36,6 +36,7 @@ final class PeerPatience: ChannelInboundHandler, RemovableChannelHandler {
         let allocator = AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 512, maximum: 65_536)
         try? context.channel.syncOptions?.setOption(.recvAllocator, value: allocator)
         EarlierHTTP.add(to: context.pipeline.syncOperations)
+        RequestHost.add(to: context.pipeline.syncOperations)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {

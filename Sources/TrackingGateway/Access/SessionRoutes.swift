@@ -28,7 +28,7 @@ package struct SessionRoutes: Sendable {
 
     /// Takes `{"token": "…"}`, or a form with a field `token`; or a token that the request itself presents.
     private func signIn(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
-        try AccessMiddleware.checkOrigin(of: request)
+        try AccessMiddleware.checkOrigin(of: request, url: self.configuration.url)
         var caller = context.caller
         let body = try await request.body(upTo: 4096, context)
         if body.readableBytes > 0 {
@@ -53,6 +53,7 @@ package struct SessionRoutes: Sendable {
     }
 
     private func signOut(_ request: Request) async throws -> Response {
+        try AccessMiddleware.checkOrigin(of: request, url: self.configuration.url)
         if case .session(let text) = Credential(request) { try await self.store.endSession(text) }
         let cookie = self.cookie("", seconds: 0, isSecure: self.isSecure(request))
         return Response(status: .noContent, headers: [.setCookie: cookie])

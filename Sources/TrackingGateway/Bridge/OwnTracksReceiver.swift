@@ -66,6 +66,7 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
                     guard let (id, batch) = self.read(message) else { continue }
                     batches[id, default: PhoneBatch()].records += batch.records
                     batches[id, default: PhoneBatch()].refused += batch.refused
+                    batches[id, default: PhoneBatch()].corrections += batch.corrections
                 case .subscribed(_, let refusals): self.note(refusals)
                 case .disconnected(let lost): try self.note(lost)
                 case .published: break

@@ -4,11 +4,14 @@ import TrackingPublisher
 
 /// Reads one Feature of an Overland batch: a point, a visit, an action, or the record of a trip.
 enum OverlandFeature {
-    /// The records that a Feature is.
-    static func records(_ feature: JSONValue) throws(BadPiece) -> [RecordDraft] {
+    /// The records of a Feature.
+    ///
+    /// - Parameter text: The Feature as it was written.
+    static func records(_ feature: JSONValue, _ text: ArraySlice<UInt8>) throws(BadPiece) -> [RecordDraft] {
         guard feature.object != nil else { throw BadPiece("it is not a JSON object") }
         guard let properties = feature["properties"]?.object else { throw BadPiece("it has no properties") }
-        if properties["type"]?.text == "trip" { return try OverlandTrip.ended(properties) }
+        let source = (try? JSONSource(object: text))?["properties"]
+        if properties["type"]?.text == "trip" { return try OverlandTrip.ended(properties, source) }
         guard let time = properties["timestamp"].flatMap(PointDraft.time), time.seconds.magnitude <= 1e11 else {
             throw BadPiece("it has no timestamp that can be read")
         }
@@ -20,18 +23,21 @@ enum OverlandFeature {
             return [RecordDraft(Happening(.noPosition, Self.detail(properties)), at: time)]
         }
         do throws(BadPoint) {
-            return [RecordDraft(point: try OverlandPoint.location(properties, geometry))]
+            return [RecordDraft(point: try OverlandPoint.location(properties, geometry, source: source))]
         } catch {
             throw BadPiece(error.reason)
         }
     }
 
-    /// A Feature that stands for a place within a trip.
-    static func place(_ feature: JSONValue?, isSwapped: Bool = false) -> Location? {
+    /// The place of a trip, which is a Feature.
+    ///
+    /// - Parameter source: The Feature as it was written.
+    static func place(_ feature: JSONValue?, _ source: JSONSource?, isSwapped: Bool = false) -> Location? {
         guard let properties = feature?["properties"]?.object, !OverlandPoint.saysNoPlace(properties) else {
             return nil
         }
-        return try? OverlandPoint.location(properties, feature?["geometry"], isSwapped: isSwapped)
+        return try? OverlandPoint.location(
+            properties, feature?["geometry"], isSwapped: isSwapped, source: source?["properties"])
     }
 
     // MARK: Events

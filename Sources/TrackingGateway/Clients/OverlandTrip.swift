@@ -6,32 +6,41 @@ import TrackingPublisher
 ///
 /// A trip is named as its points name it (`trip_id`): by the text of its start.
 enum OverlandTrip {
-    /// The trip under way: that it began, and how far it has come.
-    static func underWay(_ value: JSONValue) throws(BadPiece) -> [RecordDraft] {
+    /// The trip under way: an event of its start, and its newest version.
+    ///
+    /// - Parameter text: The trip as it was written.
+    static func underWay(_ value: JSONValue, _ text: ArraySlice<UInt8>) throws(BadPiece) -> [RecordDraft] {
         // The fork for Android sends the object as text, with latitude before longitude.
         let isText = value.text != nil
         let object = isText ? value.text.flatMap { try? JSONValue(json: $0.utf8) }?.object : value.object
         guard let object else { throw BadPiece("the trip is not a JSON object") }
-        var trip = try Self.trip(object, isSwapped: isText)
+        let source = try? JSONSource(object: value.text.map { Array($0.utf8)[...] } ?? text)
+        var trip = try Self.trip(object, source, isSwapped: isText)
         let began = TripStateMachine.Change.started(trip).happening.map {
             // The first batches say no place: the app waits for a good fix. And the mode may be changed under way.
             RecordDraft($0, at: trip.start, location: trip.startLocation, identity: .kindAndTime(of: trip.id))
         }
-        trip.lastLocation = OverlandFeature.place(object["current_location"], isSwapped: isText)
+        trip.lastLocation = OverlandFeature.place(
+            object["current_location"], source?["current_location"], isSwapped: isText)
         trip.duration = max(0, (trip.lastLocation?.time ?? trip.start).since(trip.start) / .seconds(1))
         return [began, RecordDraft(trip: try Self.checked(trip))].compactMap { $0 }
     }
 
-    /// The record of a trip that ended: that it ended, and its last version.
-    static func ended(_ properties: [String: JSONValue]) throws(BadPiece) -> [RecordDraft] {
-        var trip = try Self.trip(properties, isSwapped: false)
+    /// The record of a trip that ended: an event of its end, and its last version.
+    ///
+    /// - Parameter source: The properties as they were written.
+    static func ended(
+        _ properties: [String: JSONValue], _ source: JSONSource?
+    ) throws(BadPiece) -> [RecordDraft] {
+        var trip = try Self.trip(properties, source, isSwapped: false)
         guard let end = (properties["end"] ?? properties["timestamp"]).flatMap(PointDraft.time) else {
             throw BadPiece("the trip has no end that can be read")
         }
         trip.state = .ended
         trip.end = end
         trip.lastLocation =
-            OverlandFeature.place(properties["end_location"]) ?? Self.place(properties["end-coordinates"], at: end)
+            OverlandFeature.place(properties["end_location"], source?["end_location"])
+            ?? Self.place(properties["end-coordinates"], at: end)
         trip.startLocation = trip.startLocation ?? Self.place(properties["start-coordinates"], at: trip.start)
         trip.duration = Self.amount(properties["duration"]) ?? max(0, end.since(trip.start) / .seconds(1))
         trip.endedBy = properties["stopped_automatically"]?.flag == true ? .automatic : .user
@@ -50,14 +59,17 @@ enum OverlandTrip {
         "duration", "distance", "stopped_automatically",
     ]
 
-    private static func trip(_ object: [String: JSONValue], isSwapped: Bool) throws(BadPiece) -> Trip {
+    private static func trip(
+        _ object: [String: JSONValue], _ source: JSONSource?, isSwapped: Bool
+    ) throws(BadPiece) -> Trip {
         guard let said = object["start"], let start = PointDraft.time(said), start.seconds.magnitude <= 1e11 else {
             throw BadPiece("the trip has no start that can be read")
         }
         let id = said.text.flatMap { (1...64).contains($0.utf8.count) ? $0 : nil } ?? ISO8601.text(start)
         let mode = (object["mode"]?.text).flatMap { try? TripMode($0) }?.rawValue ?? "unknown"
         var trip = Trip(id: id, mode: mode, start: start, stream: RecordDraft.unnamed, seq: 1)
-        trip.startLocation = OverlandFeature.place(object["start_location"], isSwapped: isSwapped)
+        trip.startLocation = OverlandFeature.place(
+            object["start_location"], source?["start_location"], isSwapped: isSwapped)
         trip.distance = Self.amount(object["distance"]) ?? 0
         return trip
     }

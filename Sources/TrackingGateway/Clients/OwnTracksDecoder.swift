@@ -20,7 +20,7 @@ package enum OwnTracksDecoder {
         try JSONParts.requireRecords(in: texts)
         for text in texts {
             for message in try JSONParts.elements(of: text, limit: limit) ?? [text] {
-                batch.add(message) { value throws(BadPiece) in try reader.records(value) }
+                batch.add(message) { value, text throws(BadPiece) in try reader.records(value, text) }
                 // One message may have thousands of waypoints.
                 guard batch.records.count <= limit else { throw JSONParts.tooMany(limit) }
             }

@@ -11,15 +11,19 @@ struct OwnTracksMessage {
     let secret: OwnTracksSecret?
     let countsFrom2001: Bool
 
-    /// The records that a message is; none where it says nothing about the trackable.
-    func records(_ message: JSONValue) throws(BadPiece) -> [RecordDraft] {
+    /// The records of a message; none where the message is not about the trackable.
+    ///
+    /// - Parameter text: The message as it was written.
+    func records(_ message: JSONValue, _ text: ArraySlice<UInt8>) throws(BadPiece) -> [RecordDraft] {
         guard let members = message.object else { throw BadPiece("it is not a JSON object") }
         guard let type = members["_type"]?.text else { throw BadPiece("it has no _type") }
         // A bridge republished it: it is recorded already.
         guard members["_via"]?.text != Self.mark else { return [] }
         switch type {
-        case "location": return [try self.location(members)]
-        case "encrypted": return try self.records(try self.decrypted(members))
+        case "location": return [try self.location(members, text)]
+        case "encrypted":
+            let (message, text) = try self.decrypted(members)
+            return try self.records(message, text)
         case "transition": return [try self.transition(members)]
         case "waypoint": return [self.event(.waypoint, members)]
         case "waypoints":
@@ -35,7 +39,9 @@ struct OwnTracksMessage {
         }
     }
 
-    private func decrypted(_ members: [String: JSONValue]) throws(BadPiece) -> JSONValue {
+    private func decrypted(
+        _ members: [String: JSONValue]
+    ) throws(BadPiece) -> (message: JSONValue, text: ArraySlice<UInt8>) {
         guard let secret = self.secret else {
             throw BadPiece("it is encrypted, and there is no key for this trackable")
         }
@@ -44,31 +50,42 @@ struct OwnTracksMessage {
         }
         guard let message = try? JSONValue(json: plain) else { throw BadPiece("what was encrypted is not JSON") }
         guard message["_type"]?.text != "encrypted" else { throw BadPiece("it is encrypted twice") }
-        return message
+        return (message, plain[...])
     }
 
     // MARK: Points
 
-    private func location(_ members: [String: JSONValue]) throws(BadPiece) -> RecordDraft {
+    private func location(
+        _ members: [String: JSONValue], _ text: ArraySlice<UInt8>
+    ) throws(BadPiece) -> RecordDraft {
         guard (members["acc"]?.lenientNumber ?? 0) >= 0 else {
             return self.event(.noPosition, members)
         }
         var draft = PointDraft()
         let isAltitudeKnown = (members["vac"]?.lenientNumber ?? 0) >= 0
-        for (name, value) in members.sorted(by: { $0.key < $1.key }) {
+        let source = (try? JSONSource(object: text)) ?? JSONSource(members)
+        for (name, text) in source.members.sorted(by: { $0.key < $1.key }) {
+            guard let value = members[name] else {
+                if !Self.isKnown(name) { draft.addExtra(name, source: text) }  // null
+                continue
+            }
             switch name {
             case "_type", "topic": break
             case "tst": draft.set(.time, to: self.moment(value).map { .number($0.seconds) } ?? value)
             case "alt", "vac":
                 if isAltitudeKnown { draft.set(name == "alt" ? .altitude : .accuracyVertical, to: value) }
-            case "ssid", "bssid": draft.keep(name.uppercased(), value)
+            case "ssid", "bssid": draft.addExtra(name.uppercased(), source: text)
             case "source" where ["gps", "network"].contains(value.text): draft.set(.source, to: value)
             case "motionactivities":
                 let motion = PhoneMotion(value)
                 draft.set(.motion, to: motion.known)
-                if motion.hasUnknown { draft.keep(name, value) }
+                if motion.hasUnknown { draft.addExtra(name, source: text) }
             default:
-                if let meaning = Self.names[name] { draft.set(meaning, to: value) } else { draft.keep(name, value) }
+                if let meaning = Self.names[name] {
+                    draft.set(meaning, to: value)
+                } else {
+                    draft.addExtra(name, source: text)
+                }
             }
         }
         do throws(BadPoint) {
@@ -83,6 +100,11 @@ struct OwnTracksMessage {
         "lat": .latitude, "lon": .longitude, "acc": .accuracyHorizontal, "vel": .kilometresPerHour, "cog": .bearing,
         "batt": .batteryPercent,
     ]
+
+    /// A Boolean value that indicates whether a member has a place of its own in a point.
+    private static func isKnown(_ name: String) -> Bool {
+        self.names[name] != nil || ["_type", "topic", "tst", "alt", "vac", "motionactivities"].contains(name)
+    }
 
     /// A time of theirs.
     private func moment(_ value: JSONValue) -> UnixTime? {

@@ -28,6 +28,20 @@ package struct OwnTracksSecret: Sendable, CustomStringConvertible, CustomReflect
         return plain
     }
 
+    /// Encrypts a message: the base64 text of a random nonce and the box, as the apps read it.
+    func seal(_ plain: [UInt8]) -> String {
+        var nonce = [UInt8](repeating: 0, count: Int(crypto_secretbox_NONCEBYTES))
+        randombytes_buf(&nonce, nonce.count)
+        var box = [UInt8](repeating: 0, count: plain.count + Int(crypto_secretbox_MACBYTES))
+        let status = crypto_secretbox_easy(&box, plain, UInt64(plain.count), nonce, self.key)
+        precondition(status == 0, "crypto_secretbox_easy fails for no message below its limit of 2^64 bytes")
+        let sealed = nonce + box
+        let variant = sodium_base64_VARIANT_ORIGINAL
+        var text = [CChar](repeating: 0, count: sodium_base64_encoded_len(sealed.count, variant))
+        sodium_bin2base64(&text, text.count, sealed, sealed.count, variant)
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
     private static func decoded(_ base64: String) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: base64.utf8.count)
         var count = 0

@@ -1,4 +1,5 @@
 import TrackingCore
+import TrackingHistory
 package import TrackingPublisher
 
 /// What one request of a phone, or of anything else that speaks HTTP, says: records, and what of it is none.
@@ -7,6 +8,10 @@ package struct PhoneBatch: Hashable, Sendable {
     package var records: [RecordDraft] = []
     /// What was refused. The rest of the batch is taken all the same.
     package var refused: [RefusedPiece] = []
+    /// The number of values that a point has in corrected form: a battery's charge in percent.
+    package var corrections = 0
+    /// A Boolean value that indicates whether a message of the request was encrypted and could be read.
+    package var isEncrypted = false
 
     /// The most records in one request.
     package static let maximumRecords = 10_000
@@ -17,8 +22,12 @@ package struct PhoneBatch: Hashable, Sendable {
         self.refused = refused
     }
 
-    /// Takes in one piece of a request, whatever it turns out to be.
-    mutating func add(_ piece: ArraySlice<UInt8>, _ read: (JSONValue) throws(BadPiece) -> [RecordDraft]) {
+    /// Adds the records of one piece of a request, or the piece itself with the reason of its refusal.
+    ///
+    /// - Parameter read: Reads the piece, given its value and its source text.
+    mutating func add(
+        _ piece: ArraySlice<UInt8>, _ read: (JSONValue, ArraySlice<UInt8>) throws(BadPiece) -> [RecordDraft]
+    ) {
         do throws(BadPiece) {
             let value: JSONValue
             do {
@@ -27,7 +36,11 @@ package struct PhoneBatch: Hashable, Sendable {
                 throw BadPiece(error.message)
             }
             guard !LocationCodec.hasNullCoordinate(piece) else { throw BadPiece("one of its coordinates is null") }
-            self.records += try read(value)
+            let records = try read(value, piece)
+            self.records += records
+            if value["_type"]?.text == "encrypted" { self.isEncrypted = true }
+            guard case .point = records.first?.content else { return }
+            self.corrections += PointDraft.corrections(in: value["properties"]?.object ?? [:])
         } catch {
             self.refused.append(RefusedPiece(reason: error.reason, bytes: piece))
         }

@@ -31,21 +31,30 @@ package struct PhoneAnswer: Hashable, Sendable {
     /// The body, always JSON.
     package let body: JSONValue
 
-    private static func taken(_ client: PhoneClient, saved: Int, refused: Int) -> PhoneAnswer {
-        switch client {
-        case .ownTracks: PhoneAnswer(status: 200, body: .list([]))
-        case .overland, .other:
-            PhoneAnswer(
-                status: 200,
-                body: .object([
-                    "result": .text("ok"), "saved": .number(Double(saved)), "refused": .number(Double(refused)),
-                ]))
-        }
+    /// The answer to a request whose records are safe: at the broker and wherever else they must be, or in quarantine.
+    ///
+    /// - Parameters:
+    ///   - messages: Friends and commands for OwnTracks.
+    ///   - settings: Settings for Overland to change.
+    ///   - secret: The key of the answer to OwnTracks; `nil` for an answer that is not encrypted.
+    package static func taken(
+        _ batch: PhoneBatch, by client: PhoneClient, messages: [JSONValue] = [], settings: [String: JSONValue] = [:],
+        secret: OwnTracksSecret? = nil
+    ) -> PhoneAnswer {
+        if client == .ownTracks { return PhoneAnswer(status: 200, body: Self.ownTracks(messages, secret)) }
+        var body: [String: JSONValue] = [
+            "result": .text("ok"), "saved": .number(Double(batch.records.count)),
+            "refused": .number(Double(batch.refused.count)),
+        ]
+        if client == .overland, !settings.isEmpty { body["set"] = .object(settings) }
+        return PhoneAnswer(status: 200, body: .object(body))
     }
 
-    /// All of it is safe: what is recorded at the broker and wherever else it must be, what was refused in quarantine.
-    package static func taken(_ batch: PhoneBatch, by client: PhoneClient) -> PhoneAnswer {
-        self.taken(client, saved: batch.records.count, refused: batch.refused.count)
+    /// A list of messages; encrypted as a whole, as the OwnTracks Recorder does and the apps expect.
+    private static func ownTracks(_ messages: [JSONValue], _ secret: OwnTracksSecret?) -> JSONValue {
+        let list = JSONValue.list(messages)
+        guard let secret, !messages.isEmpty else { return list }
+        return .object(["_type": .text("encrypted"), "data": .text(secret.seal(list.json))])
     }
 
     /// It can not be read, now or ever. OwnTracks would send it for ever: it is told that it was taken, because it is in
@@ -53,7 +62,7 @@ package struct PhoneAnswer: Hashable, Sendable {
     package static func unreadable(_ error: TrackingError, by client: PhoneClient) -> PhoneAnswer {
         switch client {
         case .overland: self.failed(200, error)
-        case .ownTracks: self.taken(client, saved: 0, refused: 1)
+        case .ownTracks: self.taken(PhoneBatch(), by: client)
         case .other: self.failed(error.code == .payloadTooLarge ? 413 : 400, error)
         }
     }

@@ -10,6 +10,9 @@ package struct PhoneRoutes: Sendable {
     /// Makes records safe: returns once the broker has them, and wherever else they must be.
     package typealias Take = @Sendable (TrackableID, PhoneBatch) async throws(TrackingError) -> Void
 
+    /// Returns the messages about other trackables in the answer to an OwnTracks phone, given the caller and its own trackable.
+    package typealias Friends = @Sendable (Caller, TrackableID) async -> [JSONValue]
+
     /// What an operator may choose.
     package struct Configuration: Sendable {
         /// The paths that Overland's batches are sent to.
@@ -26,12 +29,21 @@ package struct PhoneRoutes: Sendable {
     private let configuration: Configuration
     private let quarantine: Quarantine
     private let take: Take
+    private let friends: Friends
+    private let commands: PhoneCommandDesk?
     private let clock = DeviceClock()
 
     /// Makes the routes of one gateway.
-    package init(configuration: Configuration = Configuration(), quarantine: Quarantine, take: @escaping Take) {
+    ///
+    /// - Parameter commands: Commands for phones; `nil` where the gateway takes none.
+    init(
+        configuration: Configuration = Configuration(), quarantine: Quarantine,
+        friends: @escaping Friends = { _, _ in [] }, commands: PhoneCommandDesk? = nil, take: @escaping Take
+    ) {
         self.configuration = configuration
         self.quarantine = quarantine
+        self.friends = friends
+        self.commands = commands
         self.take = take
     }
 
@@ -43,7 +55,7 @@ package struct PhoneRoutes: Sendable {
                     try OverlandDecoder.decode(request.body, receivedAt: time, secret: secret)
                 }
             }
-            router.get(RouterPath(path)) { _, context in self.introduction(to: context.caller) }
+            router.get(RouterPath(path)) { _, context in self.introduction(to: try context.requireCaller()) }
         }
         router.post("owntracks") { request, context in
             try await self.answer(request, context, as: .ownTracks) { request, time, secret throws(TrackingError) in
@@ -85,10 +97,25 @@ package struct PhoneRoutes: Sendable {
                 return Response(PhoneAnswer.unreadable(error, by: request.client))
             }
             try await self.keep(batch, of: trackable, request, now, context)
-            return Response(PhoneAnswer.taken(batch, by: request.client))
+            return await self.taken(batch, of: trackable, request, context)
         } catch {
             return Response(PhoneAnswer.notTaken(error, by: request.client))
         }
+    }
+
+    /// The answer to a request whose records are safe, with the app's friends, commands or settings.
+    private func taken(
+        _ batch: PhoneBatch, of trackable: TrackableID, _ request: PhoneRequest, _ context: GatewayRequestContext
+    ) async -> Response {
+        let delivery = self.commands?.take(for: trackable, by: request.client) ?? PendingCommands.Delivery()
+        var messages = delivery.messages
+        if request.client == .ownTracks, let caller = context.caller {
+            messages = await self.friends(caller, trackable) + messages
+        }
+        let secret = batch.isEncrypted ? self.configuration.secrets[trackable] : nil
+        return Response(
+            PhoneAnswer.taken(
+                batch, by: request.client, messages: messages, settings: delivery.settings, secret: secret))
     }
 
     /// Returns when all of it is safe: the records first, so that what failed and comes again is quarantined once.
@@ -105,9 +132,8 @@ package struct PhoneRoutes: Sendable {
 
     // MARK: Telling
 
-    /// What an app or an agent learns before it sends: a name to show, and for whom there is one, where to connect.
-    private func introduction(to caller: Caller?) -> Response {
-        guard let caller else { return .json(.object(["name": .text("Godwit")])) }
+    /// The answer to an app or an agent before it sends: a name to show, and for a token of one trackable the broker.
+    private func introduction(to caller: Caller) -> Response {
         var members: [String: JSONValue] = ["name": .text(caller.name)]
         if case .only(let ids) = caller.publishes, ids.count == 1, let id = ids.first {
             members["trackable"] = .text(id.rawValue)
@@ -121,7 +147,8 @@ package struct PhoneRoutes: Sendable {
     private func refused(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         guard let caller = context.caller else { throw Problem.unauthorized }
         guard caller.isAdmin else { throw Problem(.forbidden, "This token is not an administrator's.") }
-        let before = try request.uri.queryParameters["before"].map { text throws(Problem) in
+        let query = try QueryParameters(of: request, allowing: ["before"])
+        let before = try query["before"].map { text throws(Problem) in
             guard let number = Int64(text), number >= 1 else {
                 throw Problem(.badRequest, "before is the number of a piece, not '\(text.prefix(80))'.")
             }

@@ -30,9 +30,12 @@ package enum PointsDecoder {
         return batch
     }
 
-    private static func record(_ feature: JSONValue) throws(BadPiece) -> [RecordDraft] {
+    private static func record(
+        _ feature: JSONValue, _ text: ArraySlice<UInt8>
+    ) throws(BadPiece) -> [RecordDraft] {
         do throws(BadPoint) {
-            return [RecordDraft(point: try PointDraft.point(feature: feature))]
+            let source = (try? JSONSource(object: text))?["properties"]
+            return [RecordDraft(point: try PointDraft.point(feature: feature, source: source))]
         } catch {
             throw BadPiece(error.reason)
         }

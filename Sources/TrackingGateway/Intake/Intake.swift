@@ -14,7 +14,12 @@ public final class Intake: Service {
     private let running: @Sendable () async throws -> Void
     private let taking: @Sendable ([RecordDraft], TrackableID, Duration) async throws(TrackingError) -> [RecordName]
     private let forgetting: @Sendable (TrackableID, Location?) -> Void
+    private let erasing: @Sendable (TrackableID, UnixTime?) async throws(TrackingError) -> Void
+    private let waiting: @Sendable () async -> PublisherSnapshot.Unrecorded?
     private let connections: AsyncStream<Disconnection?>
+    private let receivedCommands: AsyncStream<ReceivedCommand>
+    /// The commands that wait for phones; `nil` where the configuration takes no commands.
+    let commands: PhoneCommandDesk?
     private let connection = Mutex(false)
     private let logger: Logger
     /// How many records are being taken.
@@ -45,7 +50,12 @@ public final class Intake: Service {
         self.taking = { (drafts, id, limit) async throws(TrackingError) in
             try await publisher.take(drafts, for: id, within: limit)
         }
+        self.receivedCommands = publisher.commands
+        self.commands =
+            configuration.takesCommands ? PhoneCommandDesk { publisher.answer($0, to: $1) } : nil
         self.forgetting = { publisher.forgetPosition(of: $0, through: $1) }
+        self.erasing = { (id, time) async throws(TrackingError) in try await publisher.erase(id, before: time) }
+        self.waiting = { await publisher.snapshot()?.unrecorded }
         self.maximumUnderWay = maximumUnderWay
         self.logger = logger
     }
@@ -59,6 +69,9 @@ public final class Intake: Service {
                 group.addTask {
                     for await change in self.connections { self.connection.withLock { $0 = change == nil } }
                 }
+                if let commands = self.commands {
+                    group.addTask { for await command in self.receivedCommands { commands.receive(command) } }
+                }
                 try await self.running()
                 group.cancelAll()
             }
@@ -71,6 +84,9 @@ public final class Intake: Service {
 
     /// Whether it is connected to the broker.
     public var isConnected: Bool { self.connection.withLock { $0 } }
+
+    /// Returns the records that wait for a recorder; `nil` where none waits.
+    func unrecorded() async -> PublisherSnapshot.Unrecorded? { await self.waiting() }
 
     /// Takes records of one trackable, and returns when they are safe: see ``AssetPublisher/take(_:for:within:)``.
     ///
@@ -87,6 +103,11 @@ public final class Intake: Service {
 
     /// Where a trackable was is not told again: see ``AssetPublisher/forgetPosition(of:through:)``.
     func forgetPosition(of id: TrackableID, through told: Location?) { self.forgetting(id, told) }
+
+    /// Erases the records of a trackable from the log: see ``AssetPublisher/erase(_:before:)``.
+    func erase(_ id: TrackableID, before time: UnixTime?) async throws(TrackingError) {
+        try await self.erasing(id, time)
+    }
 
     private func begin(_ count: Int) throws(TrackingError) {
         let isRoom = self.underWay.withLock { underWay in

@@ -43,7 +43,9 @@ struct GapReader {
     mutating func next() async -> ByteBuffer? {
         guard !self.isOver else { return nil }
         do {
-            guard let history = self.history, try await self.begin(history) else { return self.giveUp() }
+            guard let history = self.history, history.isPresent, try await self.begin(history) else {
+                return self.giveUp()
+            }
             while let id = self.unread?.first {
                 let frame = try await self.read(id, history)
                 guard self.left >= 0 else { return self.giveUp() }
@@ -90,14 +92,26 @@ struct GapReader {
         guard page.next == nil else { return frame }
         self.unread = self.unread?.dropFirst()
         guard self.left >= 0 else { return frame }
-        let events = try await history.events(of: id, during: self.times, after: nil, limit: self.left + 1)
-        self.left -= events.count
-        for event in events where self.selection.wants(event) {
-            let payload = MessageCodec.encode(event)
-            frame.writeImmutableBuffer(LiveFrame.event(.event, of: id, payload, extra: LiveFrame.late, as: nil))
+        var last: TrackingEvent?
+        while self.left >= 0 {
+            let limit = min(Self.eventPage, self.left + 1)
+            let events = try await history.events(of: id, during: self.times, after: last, limit: limit)
+            self.left -= events.count
+            for event in events where self.selection.wants(event) {
+                let payload = MessageCodec.encode(event)
+                frame.writeImmutableBuffer(LiveFrame.event(.event, of: id, payload, extra: LiveFrame.late, as: nil))
+            }
+            if frame.readableBytes > Self.maximumFrameBytes { self.left = -1 }
+            guard events.count == limit else { break }
+            last = events.last
         }
         return frame
     }
+
+    /// The number of events that are read at once.
+    private static let eventPage = 200
+    /// The most bytes of the events of one trackable.
+    private static let maximumFrameBytes = 33_554_432
 
     private func frame(_ points: [Location], of id: TrackableID) -> ByteBuffer {
         var buffer = ByteBuffer()

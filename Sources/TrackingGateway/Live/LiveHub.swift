@@ -31,6 +31,8 @@ package final class LiveHub: Service {
     private let isSettled: @Sendable () -> Bool
     private let overfull: @Sendable () -> Void
     private let cleared: @Sendable (TrackableID, Location?) -> Void
+    private let dropped: @Sendable (Int) -> Void
+    private let clockAhead: @Sendable () -> Void
     private let history: KeptHistory
     private let logger: Logger
     private let clock = DeviceClock()
@@ -42,20 +44,26 @@ package final class LiveHub: Service {
     ///   - history: What was recorded; `nil` for none.
     ///   - isSettled: Whether the subscriber hears everything that happens.
     ///   - overfull: Told when trackables are left alone because too many are watched.
+    ///   - dropped: Receives the number of updates that a stream loses because its reader takes too little.
     ///   - cleared: Told whose position is not to be known any more, and the last one that was heard.
+    ///   - clockAhead: Called for each point whose device's clock is ahead by more than ``LivePosition/maximumAhead``.
     ///   - request: Has the subscriber ask for a resolution, or for none any more.
     package init(
         events: AsyncStream<SubscriberEvent>, history: (any HistoryStore)? = nil,
         logger: Logger = Logger(label: "godwit.live"),
         isSettled: @escaping @Sendable () -> Bool = { true }, overfull: @escaping @Sendable () -> Void = {},
+        dropped: @escaping @Sendable (Int) -> Void = { _ in },
         cleared: @escaping @Sendable (TrackableID, Location?) -> Void = { _, _ in },
+        clockAhead: @escaping @Sendable () -> Void = {},
         request: @escaping @Sendable (TrackableID, Resolution?) -> Void
     ) {
         self.shared = Mutex(Shared(state: LiveHubState(epoch: .random(in: .min ... .max))))
         self.events = events
         self.isSettled = isSettled
         self.overfull = overfull
+        self.dropped = dropped
         self.cleared = cleared
+        self.clockAhead = clockAhead
         self.request = request
         self.history = KeptHistory(history, logger: logger)
         self.logger = logger
@@ -65,11 +73,13 @@ package final class LiveHub: Service {
     package convenience init<Transport: MessageTransport>(
         _ subscriber: AssetSubscriber<Transport>, history: (any HistoryStore)? = nil,
         overfull: @escaping @Sendable () -> Void = {},
-        cleared: @escaping @Sendable (TrackableID, Location?) -> Void = { _, _ in }
+        dropped: @escaping @Sendable (Int) -> Void = { _ in },
+        cleared: @escaping @Sendable (TrackableID, Location?) -> Void = { _, _ in },
+        clockAhead: @escaping @Sendable () -> Void = {}
     ) {
         self.init(
             events: subscriber.everyEvent, history: history, isSettled: { subscriber.isSettled }, overfull: overfull,
-            cleared: cleared
+            dropped: dropped, cleared: cleared, clockAhead: clockAhead
         ) { subscriber.request($1, for: $0) }
     }
 
@@ -227,17 +237,39 @@ package final class LiveHub: Service {
 
     private func tell(_ event: SubscriberEvent, to shared: inout Shared) {
         if case .locationCleared(let id) = event { self.cleared(id, shared.state.known(id)?.position) }
+        if case .location(let id, let received) = event, !received.isLate {
+            self.judge(received.update.location, of: id, in: &shared)
+        }
         guard let update = shared.state.happened(event, at: self.clock.moment.wall) else { return }
         self.tell(update, to: &shared)
     }
 
+    /// Judges the clock of a device whose newest point came by HTTP.
+    package func received(_ point: Location, of id: TrackableID) {
+        self.shared.withLock { self.judge(point, of: id, in: &$0) }
+    }
+
+    private func judge(_ point: Location, of id: TrackableID, in shared: inout Shared) {
+        let judgement = shared.state.judge(point, of: id, at: self.clock.moment.wall)
+        if let lead = judgement.lead {
+            self.clockAhead()
+            if judgement.isFirst {
+                self.logger.warning(
+                    "Clock of device is ahead", metadata: ["trackable": "\(id)", "seconds": "\(lead)"])
+            }
+        }
+        if let update = judgement.update { self.tell(update, to: &shared) }
+    }
+
     private func tell(_ update: LiveUpdate, to shared: inout Shared) {
+        var lost = 0
         for stream in shared.open.values {
-            for told in shared.state.told(update, to: stream.selection) { stream.tell(told) }
+            for told in shared.state.told(update, to: stream.selection) { lost += stream.tell(told) }
         }
         for stream in shared.named[update.trackable, default: [:]].values where stream.selection.wants(update) {
-            stream.tell(update)
+            lost += stream.tell(update)
         }
+        if lost > 0 { self.dropped(lost) }
     }
 
     /// The broker told what it keeps: a position that neither it nor the history has is as one that was cleared, unless another

@@ -30,6 +30,10 @@ package struct LiveHubState: Sendable {
     private var published: Set<TrackableID> = []
     private var ring: UpdateRing
     private let maximumTrackables: Int
+    /// Of each device whose clock is ahead, the lead that was published, in seconds.
+    var leads: [TrackableID: Int] = [:]
+    /// The trackables whose device's clock was reported.
+    var reported: Set<TrackableID> = []
 
     /// Knows nothing.
     ///
@@ -182,9 +186,16 @@ package struct LiveHubState: Sendable {
         }
     }
 
+    /// Returns a clock that others are judged by; `nil` while the gateway's own is not set.
+    private static func judging(_ wall: UnixTime) -> UnixTime? { wall >= ClockTrust.buildFloor ? wall : nil }
+
     private mutating func moved(
         _ id: TrackableID, _ received: ReceivedUpdate, at wall: UnixTime
     ) -> LiveUpdate? {
+        let clock = Self.judging(wall)
+        guard LivePosition.fault(of: received.update.location, at: clock) == nil else { return nil }
+        var received = received
+        received.skipped.removeAll { LivePosition.fault(of: $0, at: clock) != nil }
         let before = self.places[id]
         let place = received.isLate ? before : received.update.location.coordinate
         let event = self.next(at: wall)
@@ -200,6 +211,8 @@ package struct LiveHubState: Sendable {
     /// resume either.
     private mutating func locationCleared(_ id: TrackableID, at wall: UnixTime) -> LiveUpdate? {
         guard self.latest[id] != nil else { return nil }
+        self.latest[id]?[.clock] = nil
+        self.leads[id] = nil
         self.ring.remove { $0.trackable == id && ($0.kind == .position || $0.kind == .event) }
         let before = self.places.removeValue(forKey: id)
         let event = self.next(at: wall)
@@ -219,6 +232,11 @@ package struct LiveHubState: Sendable {
             LiveUpdate(
                 id: event, trackable: id, kind: kind, place: self.places[id], placeBefore: self.places[id],
                 location: nil, isLate: isLate, frame: frame))
+    }
+
+    /// Publishes the lead of a device's clock in seconds; `nil` where it is not ahead any more.
+    mutating func clockUpdate(_ lead: Int?, of id: TrackableID, at wall: UnixTime) -> LiveUpdate {
+        self.told(.clock, of: id, lead.map { JSONValue.object(["ahead": .number(Double($0))]).json }, at: wall)
     }
 
     /// The time never goes back, whatever the clock does.
@@ -245,6 +263,8 @@ package struct LiveHubState: Sendable {
             self.latest[id] = nil
             self.places[id] = nil
             self.clearings[id] = nil
+            self.leads[id] = nil
+            self.reported.remove(id)
             self.published.remove(id)
         }
     }

@@ -72,7 +72,14 @@ package struct LiveRoutes: Sendable {
         guard caller.reads.contains(id) else {
             throw Problem(.forbidden, "The token does not let its holder read '\(id)'.")
         }
-        guard let stream = request.uri.queryParameters["stream"].flatMap({ LiveStreamID(String($0)) }) else {
+        if let resolution, caller.span != nil, resolution != .ofShareLinks {
+            throw Problem(
+                .forbidden,
+                "A share link may ask for one resolution only: accuracy HIGH, desiredInterval 2000, minimumDisplacement 5."
+            )
+        }
+        let query = try QueryParameters(of: request, allowing: ["stream"])
+        guard let stream = query["stream"].flatMap({ LiveStreamID($0) }) else {
             throw Problem(.badRequest, "Name the live stream that asks, as ?stream=ID; its event 'hello' tells the id.")
         }
         do throws(LiveHub.RequestRefusal) {
@@ -100,6 +107,14 @@ package struct LiveRoutes: Sendable {
         return try Resolution(
             accuracy: accuracy, desiredInterval: .milliseconds(Int64(interval)),
             minimumDisplacement: Meters(displacement))
+    }
+}
+
+extension Resolution {
+    /// The only resolution that a share link may ask for. The page asks for the same one (`SHARED` in `Page/live.js`).
+    static var ofShareLinks: Resolution {
+        // Every member is in range.
+        try! Resolution(accuracy: .high, desiredInterval: .seconds(2), minimumDisplacement: 5)
     }
 }
 

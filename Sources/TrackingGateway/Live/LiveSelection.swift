@@ -89,7 +89,7 @@ package struct LiveSelection: Hashable, Sendable {
         guard let span = self.span else { return true }
         switch update.kind {
         case .position: return update.location.map { span.contains($0.time) } ?? true
-        case .state, .resolution: return true
+        case .state, .resolution, .clock: return true
         case .presence, .trip, .event: return false
         }
     }

@@ -99,13 +99,16 @@ package final class LiveStream: Sendable {
     }
 
     /// Adds what the stream is about.
-    func tell(_ update: LiveUpdate) {
-        let isOverfull = self.state.withLock { state in
-            guard state.ending == nil else { return false }
+    ///
+    /// - Returns: The number of updates that are lost because too much waits; the stream ends then.
+    func tell(_ update: LiveUpdate) -> Int {
+        let lost = self.state.withLock { state in
+            guard state.ending == nil else { return 0 }
             state.heartbeat = nil
-            return !state.queue.append(update)
+            return state.queue.append(update) ? 0 : state.queue.takeAll().count
         }
-        if isOverfull { self.end(.tooSlow) } else { self.wake() }
+        if lost > 0 { self.end(.tooSlow) } else { self.wake() }
+        return lost
     }
 
     /// Lets it say that it is alive, where nothing else waits.

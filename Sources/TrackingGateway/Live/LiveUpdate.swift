@@ -5,7 +5,7 @@ package import TrackingCore
 package struct LiveUpdate: Sendable, Hashable {
     /// What it is about; the name of the server-sent event.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
-        case position, state, presence, resolution, trip, event
+        case position, state, presence, resolution, trip, event, clock
 
         /// Whether a newer one of a trackable takes the place of an older one. What happened stays.
         package var isReplaced: Bool { self != .event }

@@ -50,8 +50,15 @@ package struct PageRoutes: Sendable {
         "layers.js": PackageResources.layers_js, "list.js": PackageResources.list_js,
         "live.js": PackageResources.live_js, "names.js": PackageResources.names_js,
         "panel.js": PackageResources.panel_js,
-        "session.js": PackageResources.session_js, "text.js": PackageResources.text_js,
+        "session.js": PackageResources.session_js, "text.js": Self.textModule,
     ]
+
+    /// The module `text.js` with the limit of ``LivePosition``, which the page has no number of its own for.
+    private static var textModule: [UInt8] {
+        let limit = "\(LivePosition.maximumAhead.components.seconds)"
+        let source = String(decoding: PackageResources.text_js, as: UTF8.self)
+        return Array(source.replacing("{maximum-ahead}", with: limit).utf8)
+    }
 
     private func own(_ name: String) throws(Problem) -> Response {
         if name == "style.css" { return self.file(PackageResources.style_css, "text/css; charset=utf-8") }

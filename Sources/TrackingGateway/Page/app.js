@@ -7,10 +7,11 @@ import { Fleet } from "./fleet.js";
 import { History } from "./history.js";
 import { Canvas, Grid, addTiles, drawAccuracy, drawLine, drawMarker, palette } from "./layers.js";
 import { List, set } from "./list.js";
-import { Live, worth } from "./live.js";
+import { Live, SHARED, worth } from "./live.js";
 import { Names } from "./names.js";
 import { showPanel } from "./panel.js";
 import { json, shareToken, signOut, whoami } from "./session.js";
+import { clockAhead } from "./text.js";
 
 const L = window.L;
 const element = (id) => document.getElementById(id);
@@ -205,17 +206,14 @@ function askNow() {
   const away = new Map(inView.map((trackable) => [trackable, trackable.id === chosen ? -1 : distance(trackable)]));
   inView.sort((a, b) => away.get(a) - away.get(b));
   const wanted = inView.slice(0, MAXIMUM_ASKED).map((trackable) =>
-    [trackable.id, worth(map.getZoom(), trackable.id === chosen && isFollowing)]);
+    [trackable.id, shareToken ? SHARED : worth(map.getZoom(), trackable.id === chosen && isFollowing)]);
   live.requests.want(new Map([...wanted, ...unplaced()]));
 }
-
-/** Where streets can be told apart. */
-const CLOSE_ENOUGH = 13;
 
 /** Of what a share link is for nothing is told from before the link was made: it is asked for until it speaks. */
 function unplaced() {
   if (!shareToken) return [];
-  return [...fleet.byId.values()].filter((trackable) => !trackable.place).map(({ id }) => [id, worth(CLOSE_ENOUGH, false)]);
+  return [...fleet.byId.values()].filter((trackable) => !trackable.place).map(({ id }) => [id, SHARED]);
 }
 
 // MARK: The stream
@@ -296,7 +294,9 @@ let openedAt; let hasEnded = false;
 function tellShare() {
   if (!shareToken || hasEnded) return;
   const isEmpty = fleet.placed.length === 0 && performance.now() - openedAt > 2000;
-  notice(element("link").textContent || (isEmpty ? "No position since this link was made." : ""));
+  const ahead = [...fleet.byId.values()].map((trackable) => trackable.clockAhead).find((lead) => lead !== undefined);
+  const reason = ahead === undefined ? "" : ` The ${clockAhead(ahead)}.`;
+  notice(element("link").textContent || (isEmpty ? `No position since this link was made.${reason}` : ""));
 }
 
 /** Once nothing came for a moment; after two seconds however much comes. */

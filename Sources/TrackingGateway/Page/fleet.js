@@ -36,7 +36,7 @@ export class Trackable {
 
   /** Where it was is not to be shown any more, nor what happened there. */
   forget() {
-    this.place = this.time = this.properties = this.isPredicted = this.lastEvent = undefined;
+    this.place = this.time = this.properties = this.isPredicted = this.lastEvent = this.clockAhead = undefined;
     this.trail = [];
     this.seen.clear();
     this.animator = new Animator(this.animator.interval);
@@ -69,7 +69,7 @@ export class Trackable {
 
   /** Whether there is anything to show of it: of what was erased, and is not told of any more, there is not. */
   get isListed() {
-    return this.place !== undefined || this.inForce !== undefined || this.state !== "OFFLINE" || this.recorded !== undefined;
+    return this.place !== undefined || this.clockAhead !== undefined || this.inForce !== undefined || this.state !== "OFFLINE" || this.recorded !== undefined;
   }
 
   resolved(message) {
@@ -126,6 +126,7 @@ export class Fleet {
       case "state": trackable.state = data.state; break;
       case "presence": trackable.presence = data; break;
       case "resolution": trackable.resolved(data); break;
+      case "clock": trackable.clockAhead = data.ahead; break;
       case "trip": if (!data.late) trackable.trip = data.tripId ? data : undefined; break;
       case "event": if (!data.late || !(trackable.lastEvent?.time > data.time)) trackable.lastEvent = data; break;
       default: break;

@@ -124,6 +124,7 @@ export class List {
     const parts = [words(state)];
     if (trackable.time !== undefined) parts.push(text.age(this.now - trackable.time));
     else if (trackable.recorded !== undefined) parts.push(`recorded until ${text.ago(this.now - trackable.recorded)}`);
+    if (trackable.clockAhead !== undefined) parts.push(text.clockAhead(trackable.clockAhead));
     if (trackable.properties?.batteryLevel !== undefined) parts.push(`battery ${text.percent(trackable.properties.batteryLevel)}`);
     if (trackable.group) parts.push(trackable.group);
     set(made.more, parts.join(" · "));

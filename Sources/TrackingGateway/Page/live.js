@@ -2,7 +2,7 @@
 
 import { ask, withToken } from "./session.js";
 
-const KINDS = ["position", "state", "presence", "resolution", "trip", "event"];
+const KINDS = ["position", "state", "presence", "resolution", "trip", "event", "clock"];
 /** After a longer pause the page begins anew instead of catching up. */
 const LONG_PAUSE = 300000;
 /** The line is dead where nothing was heard for so many heartbeats. */
@@ -214,6 +214,9 @@ class Requests {
     try { return (await ask(path, options)).status; } catch { return 0; }
   }
 }
+
+/** The only resolution that a share link may ask for. */
+export const SHARED = { accuracy: "HIGH", desiredInterval: 2000, minimumDisplacement: 5 };
 
 /** The resolution that looking at this zoom is worth. */
 export function worth(zoom, isFollowed) {

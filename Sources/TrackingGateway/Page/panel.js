@@ -28,6 +28,11 @@ export function showPanel(trackable, shown, asked, now) {
 }
 
 function stateText(trackable, state, now) {
+  const position = positionText(trackable, state, now);
+  return trackable.clockAhead === undefined ? position : `${position}; ${text.clockAhead(trackable.clockAhead)}`;
+}
+
+function positionText(trackable, state, now) {
   const { time, recorded } = trackable;
   const isRecorded = time === undefined && recorded !== undefined;
   const ago = time === undefined ? "no position" : `position ${text.ago(now - time)}`;

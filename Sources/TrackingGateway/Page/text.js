@@ -1,7 +1,7 @@
 // Numbers and times as people read them.
 
-/** Clocks differ; a time so many seconds from now is none that a clock is right about. */
-const AHEAD = 10;
+/** The greatest number of seconds by which a device's clock may be ahead; the gateway inserts its own limit. */
+const AHEAD = Number("{maximum-ahead}");
 
 /** "now", "12 s", "4 min", "3 h", "2 d"; "3 h ahead" of a time that is still to come. */
 export function age(seconds) {
@@ -17,6 +17,9 @@ export function ago(seconds) {
   if (seconds < -AHEAD) return `dated ${age(seconds)}`;
   return seconds < 2 ? "just now" : `${age(seconds)} ago`;
 }
+
+/** The note about a device whose clock is so many seconds ahead of the gateway's. */
+export const clockAhead = (seconds) => `clock of this device is ${age(seconds)} ahead`;
 
 export const speed = (metresPerSecond) =>
   metresPerSecond === undefined ? "" : `${Math.round(metresPerSecond * 3.6)} km/h`;

@@ -5,17 +5,25 @@ package import TrackingCore
 import TrackingHistory
 import TrackingStore
 
-/// The parameters of a request. What is given and wrong is told; what is not known is passed over.
+/// The parameters of an API request, by their meaning.
 struct APIQuery {
-    private let parameters: [String: String]
-    private let raw: String?
+    private let parameters: QueryParameters
     private let now: UnixTime
 
-    /// Of a parameter that comes several times, the first counts.
-    init(_ request: Request, now: UnixTime) {
-        let pairs = request.uri.queryParameters.map { (String($0.key), String($0.value)) }
-        self.parameters = Dictionary(pairs) { first, _ in first }
-        self.raw = request.uri.query
+    /// The most trackables that one request names.
+    private static let maximumNamed = 1000
+
+    /// Reads the query of a request. Of a parameter that is no list, the first value counts.
+    ///
+    /// - Parameter names: The parameters that the request takes, beside `token`.
+    /// - Throws: `Problem` that names a parameter that is unknown or not percent-encoded UTF-8.
+    init(_ request: Request, now: UnixTime, allowing names: [String]) throws(Problem) {
+        try self.init(QueryParameters(of: request, allowing: names), now: now)
+    }
+
+    /// Wraps parameters that were already read.
+    init(_ parameters: QueryParameters, now: UnixTime = UnixTime(0)) {
+        self.parameters = parameters
         self.now = now
     }
 
@@ -47,34 +55,30 @@ struct APIQuery {
         return try explained { () throws(TrackingError) in try GeoBox(parsing: text) }
     }
 
-    /// `trackables`: ids with commas between, as for the live stream.
+    /// The trackables that `trackables` (ids separated by commas) and `trackable` (one id, which may contain commas) name; both can be
+    /// repeated. `nil` where the query has neither.
     func trackables() throws -> Set<TrackableID>? {
-        try self.undecoded("trackables").map { try LiveQuery.ids($0) }
+        let lists = self.parameters.all("trackables")
+        let single = self.parameters.all("trackable")
+        guard !lists.isEmpty || !single.isEmpty else { return nil }
+        let ids = lists.flatMap { $0.split(separator: ",").map { String($0) } } + single
+        guard (1...Self.maximumNamed).contains(ids.count) else {
+            throw Problem(.badRequest, "trackables names 1 to \(Self.maximumNamed) ids, separated by commas.")
+        }
+        return try Set(ids.map { try TrackableID($0) })
     }
 
-    /// `after`: the id that the page before ended with.
+    /// `after`: the last id of the page before.
     func after() throws(Problem) -> TrackableID? {
-        guard let value = self.undecoded("after") else { return nil }
-        guard let id = value.percentDecoded.flatMap({ try? TrackableID($0) }) else {
+        guard let value = self["after"] else { return nil }
+        guard let id = try? TrackableID(value) else {
             throw Problem(.badRequest, "after is what the page before gave as next, percent-encoded")
         }
         return id
     }
 
     /// `trip`: the id of a trip.
-    func trip() throws(Problem) -> String? {
-        guard let value = self.undecoded("trip") else { return nil }
-        guard let text = value.percentDecoded else {
-            throw Problem(.badRequest, "trip is the id of a trip, percent-encoded UTF-8")
-        }
-        return text
-    }
-
-    /// A parameter as it was sent: what is not percent-encoded as it should be is decoded to something else elsewhere.
-    private func undecoded(_ name: String) -> Substring? {
-        let member = self.raw?.split(separator: "&").first { $0 == name || $0.hasPrefix("\(name)=") }
-        return member.map { $0.dropFirst(name.count + 1) }
-    }
+    var trip: String? { self["trip"] }
 
     /// A whole number in a range.
     func whole(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {

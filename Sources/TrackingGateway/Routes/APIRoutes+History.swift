@@ -16,10 +16,10 @@ extension APIRoutes {
         let id = try context.readableTrackable()
         let caller = try context.requireCaller()
         try caller.checkReadsHistory()
-        let query = self.query(request)
+        let query = try self.query(request, "from", "to", "last", "bbox", "trip", "max-points", "format")
         let format = try HistoryFormat.wanted(query, request)
         let maximum = try query.whole("max-points", in: 2...Self.maximumPoints)
-        let wanted = PointQuery(id, during: try query.times(), in: try query.box(), tripID: try query.trip())
+        let wanted = PointQuery(id, during: try query.times(), in: try query.box(), tripID: query.trip)
         let history = try self.requireHistory()
         // Before anything is told: what can go wrong at once still has an answer of its own.
         let first = try await history.points(wanted, after: nil, limit: PointPages.size)

@@ -14,7 +14,7 @@ extension APIRoutes {
     /// The last position of each trackable that the caller may read, or of those they name: a FeatureCollection.
     func positions(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let caller = try context.requireCaller()
-        let query = self.query(request)
+        let query = try self.query(request, "trackables", "trackable", "bbox", "limit", "after")
         let wanted = try query.trackables().map { Array($0) }
         for id in wanted ?? [] { try caller.checkReads(id) }
         let box = try query.box()
@@ -29,6 +29,7 @@ extension APIRoutes {
     /// The last position of one trackable: a Feature.
     func position(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let id = try context.readableTrackable()
+        _ = try self.query(request)
         guard let place = try await self.lastPositions([id], for: try context.requireCaller()).first else {
             throw Problem(.notFound, "No position is known of this trackable.")
         }
@@ -41,7 +42,9 @@ extension APIRoutes {
     ) async throws(TrackingError) -> [LastPosition] {
         var places: [TrackableID: Location] = [:]
         if caller.span == nil, let history = self.history {
-            for place in try await history.lastPositions(of: wanted ?? caller.reads.named) {
+            // Earlier releases stored a point at [0, 0] as a last position.
+            for place in try await history.lastPositions(of: wanted ?? caller.reads.named)
+            where !place.location.coordinate.isNowhere {
                 places[place.trackable] = place.location
             }
         }

@@ -12,7 +12,7 @@ extension APIRoutes {
         let id = try context.readableTrackable()
         let caller = try context.requireCaller()
         try caller.checkReadsHistory()
-        let times = try self.query(request).times()
+        let times = try self.query(request, "from", "to", "last").times()
         let history = try self.requireHistory()
         let recorded = try await history.allTrips(of: id, during: times)
         let listing = try TripListing(recorded: recorded, from: times.from, to: times.to)
@@ -48,7 +48,7 @@ extension APIRoutes {
     func events(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let id = try context.readableTrackable()
         try context.requireCaller().checkReadsHistory()
-        let query = self.query(request)
+        let query = try self.query(request, "from", "to", "last", "limit", "after")
         let times = try query.times()
         let limit = try query.whole("limit", in: 1...1000) ?? 100
         let last = try EventCursor(query["after"])?.event
@@ -81,7 +81,7 @@ struct EventCursor {
     init?(_ text: String?) throws(Problem) {
         guard let text else { return nil }
         let parts = text.split(separator: "_", maxSplits: 2)
-        guard parts.count == 3, let time = Double(parts[0]), WireLimits.allows(UnixTime(time)),
+        guard parts.count == 3, let time = Double(decimal: parts[0]), WireLimits.allows(UnixTime(time)),
             let seq = UInt64(parts[1]), let name = TrackableID(topicLevel: String(parts[2])),
             let stream = StreamID(name.rawValue)
         else { throw Problem(.badRequest, "after is what the page before gave as next") }

@@ -7,6 +7,7 @@ extension APIRoutes {
     /// The fences that the caller may know: a FeatureCollection.
     func fences(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let caller = try context.requireCaller()
+        _ = try self.query(request)
         try caller.checkReadsRules()
         var fences = try await self.names.fences()
         if caller.reads != .all {
@@ -22,6 +23,7 @@ extension APIRoutes {
     /// The rules that the caller may know.
     func rules(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let caller = try context.requireCaller()
+        _ = try self.query(request)
         try caller.checkReadsRules()
         let rules = try await self.rules(for: caller).map { rule in
             JSONValue.object((rule.json.object ?? [:]).merging(["name": .text(rule.name)]) { $1 })

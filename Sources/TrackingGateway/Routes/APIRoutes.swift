@@ -31,9 +31,12 @@ package struct APIRoutes: Sendable {
     /// Adds them.
     package func add(to router: Router<GatewayRequestContext>) {
         let api = router.group("api/v1")
-        api.get("openapi.json") { _, _ in Self.description }
+        api.get("openapi.json") { request, _ in
+            _ = try self.query(request)
+            return Self.description
+        }
         api.get("trackables") { request, context in try await self.trackables(request, context) }
-        api.get("trackables/:id") { _, context in try await self.trackable(context) }
+        api.get("trackables/:id") { request, context in try await self.trackable(request, context) }
         api.get("trackables/:id/position") { request, context in try await self.position(request, context) }
         api.get("positions") { request, context in try await self.positions(request, context) }
         api.get("fences") { request, context in try await self.fences(request, context) }
@@ -50,13 +53,22 @@ package struct APIRoutes: Sendable {
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: PackageResources.openapi_json)))
     }
 
-    func query(_ request: Request) -> APIQuery { APIQuery(request, now: self.clock.moment.wall) }
+    /// The parameters of a request.
+    ///
+    /// - Parameter names: The parameters that the request takes, beside `token`.
+    /// - Throws: `Problem` that names a parameter that is unknown or not percent-encoded UTF-8.
+    func query(_ request: Request, _ names: String...) throws(Problem) -> APIQuery {
+        try APIQuery(request, now: self.clock.moment.wall, allowing: names)
+    }
 
     /// The history.
     ///
     /// - Throws: A problem where there is none.
     func requireHistory() throws(Problem) -> any HistoryStore {
         guard let history = self.history else { throw Problem(.notFound, "This gateway has no history.") }
+        guard history.isPresent else {
+            throw Problem(.notFound, "This gateway has no history yet: nothing was recorded.")
+        }
         return history
     }
 
@@ -73,7 +85,7 @@ package struct APIRoutes: Sendable {
     /// A page of what the caller may read and something is known of, by id.
     private func trackables(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let caller = try context.requireCaller()
-        let query = self.query(request)
+        let query = try self.query(request, "limit", "after")
         let limit = try query.whole("limit", in: 1...1000) ?? 1000
         var found = try await self.summaries(for: caller, after: try query.after(), limit: limit + 1)
         let hasMore = found.count > limit
@@ -124,22 +136,23 @@ package struct APIRoutes: Sendable {
     }
 
     /// Everything that is known of one: what is stored in few words, where it is, its state, the resolution in force.
-    private func trackable(_ context: GatewayRequestContext) async throws -> Response {
+    private func trackable(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let id = try context.readableTrackable()
+        _ = try self.query(request)
         let caller = try context.requireCaller()
         let known = self.live.known(id)
         let summary = caller.span == nil ? try await self.history?.summaries(of: [id]).first : nil
         guard known != nil || summary != nil else { throw Problem(.notFound, "Nothing is known of this trackable.") }
         let label = try await self.names.labels(of: [id])[id]
-        var members = Self.members(of: summary ?? TrackableSummary(id: id), called: label, for: caller)
+        let members = Self.members(of: summary ?? TrackableSummary(id: id), called: label, for: caller)
+        // As they were written: a position's or a trip's place may have an extra.
+        var written: [String: [UInt8]] = [:]
         // The others tell of times that may be before a share link began.
         for (name, json) in known?.members ?? [:] where caller.span == nil || ["state", "resolution"].contains(name) {
-            let value = try? JSONValue(json: json)
-            members[name] = caller.span != nil && name == "resolution" ? value?.sharedResolution : value
+            let isShared = caller.span != nil && name == "resolution"
+            written[name] = isShared ? (try? JSONValue(json: json))?.sharedResolution.json : json
         }
-        if let place = try await self.lastPositions([id], for: caller).first {
-            members["position"] = try? JSONValue(json: place.feature)
-        }
-        return .json(.object(members))
+        if let place = try await self.lastPositions([id], for: caller).first { written["position"] = place.feature }
+        return .json(members, written: written)
     }
 }

@@ -7,14 +7,23 @@ struct GatewayFigures: Sendable {
     private let ruleEvents: Counter
     private let taken: Counter
     private let refused: Counter
+    private let corrected: Counter
     private let overfull: Counter
+    private let liveDropped: Counter
+    private let webhookDropped: Counter
+    private let pointsAhead: Counter
 
     init(_ metrics: any MetricsFactory) {
         self.metrics = metrics
         self.ruleEvents = Counter(label: GatewayMetrics.ruleEvents, factory: metrics)
         self.taken = Counter(label: GatewayMetrics.taken, factory: metrics)
         self.refused = Counter(label: GatewayMetrics.refused, factory: metrics)
+        self.corrected = Counter(
+            label: GatewayMetrics.corrected, dimensions: [("reason", "battery_percent")], factory: metrics)
         self.overfull = Counter(label: GatewayMetrics.overfull, factory: metrics)
+        self.liveDropped = Counter(label: GatewayMetrics.liveDropped, factory: metrics)
+        self.webhookDropped = Counter(label: GatewayMetrics.webhookDropped, factory: metrics)
+        self.pointsAhead = Counter(label: GatewayMetrics.pointsAhead, factory: metrics)
     }
 
     /// What counts of one webhook; the number tells apart those of one host.
@@ -29,6 +38,15 @@ struct GatewayFigures: Sendable {
     /// Trackables were left alone because too many are watched.
     func leftTrackablesAlone() { self.overfull.increment() }
 
+    /// A live stream lost updates: its reader took too little.
+    func droppedLive(_ count: Int) { self.liveDropped.increment(by: count) }
+
+    /// Messages for webhooks were dropped unread.
+    func droppedForWebhooks(_ count: Int) { self.webhookDropped.increment(by: count) }
+
+    /// Counts a point whose device's clock is ahead.
+    func countPointAhead() { self.pointsAhead.increment() }
+
     /// An event of a rule was told on its topic.
     func toldRuleEvent() { self.ruleEvents.increment() }
 
@@ -42,6 +60,7 @@ struct GatewayFigures: Sendable {
                 throw error
             }
             self.taken.increment(by: batch.records.count)
+            self.corrected.increment(by: batch.corrections)
         }
     }
 

@@ -6,29 +6,33 @@ package import TrackingMetrics
 
 /// What an operator asks: whether it lives, whether it can do its work, and its figures.
 package struct HealthRoutes: Sendable {
-    /// One thing that is needed, and whether it can be used now.
+    /// One thing that is needed, and why it cannot be used now.
     package struct Check: Sendable {
         let name: String
-        let isFine: @Sendable () async -> Bool
+        let reason: @Sendable () async -> String?
 
         /// Who asks whether all is well does not wait long: what gives no answer cannot be used.
         private static let patience = Duration.seconds(5)
 
-        /// Makes a check; the name is a word of ours.
-        package init(_ name: String, _ isFine: @escaping @Sendable () async -> Bool) {
+        /// Makes a check.
+        ///
+        /// - Parameters:
+        ///   - name: A word of this program.
+        ///   - reason: Returns why it cannot be used now; `nil` where it can.
+        package init(_ name: String, _ reason: @escaping @Sendable () async -> String?) {
             self.name = name
-            self.isFine = isFine
+            self.reason = reason
         }
 
-        fileprivate func isFineInTime() async -> Bool {
+        fileprivate func reasonInTime() async -> String? {
             await withTaskGroup { group in
-                group.addTask { await self.isFine() }
+                group.addTask { await self.reason() }
                 group.addTask {
                     try? await Task.sleep(for: Self.patience)
-                    return false
+                    return "no answer within \(Self.patience.components.seconds) s"
                 }
                 defer { group.cancelAll() }
-                return await group.next() ?? false
+                return await group.next() ?? nil
             }
         }
     }
@@ -60,14 +64,15 @@ package struct HealthRoutes: Sendable {
 
     private func readiness() async -> Response {
         var members: [String: JSONValue] = [:]
-        var isReady = true
+        var reasons: [String: JSONValue] = [:]
         for check in self.checks {
-            let isFine = await check.isFineInTime()
-            members[check.name] = .flag(isFine)
-            isReady = isReady && isFine
+            let reason = await check.reasonInTime()
+            members[check.name] = .flag(reason == nil)
+            reasons[check.name] = reason.map { .text($0) }
         }
-        members["ready"] = .flag(isReady)
-        return .json(.object(members), status: isReady ? .ok : .serviceUnavailable)
+        members["ready"] = .flag(reasons.isEmpty)
+        if !reasons.isEmpty { members["reasons"] = .object(reasons) }
+        return .json(.object(members), status: reasons.isEmpty ? .ok : .serviceUnavailable)
     }
 
     private static func text(_ text: String, _ type: String) -> Response {

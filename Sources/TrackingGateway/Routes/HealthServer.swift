@@ -1,4 +1,5 @@
 import Hummingbird
+import HummingbirdCore
 public import Logging
 public import ServiceLifecycle
 public import TrackingMetrics
@@ -15,10 +16,10 @@ public struct HealthServer: Service {
     ///
     /// - Parameters:
     ///   - port: 0 takes a free one.
-    ///   - checks: What is needed, by a word for it, and whether it can be used now.
+    ///   - checks: The conditions of readiness by name; each returns why it is not met, or `nil`.
     ///   - listening: Told the port once it listens.
     public init(
-        host: String, port: Int, checks: [String: @Sendable () async -> Bool], metrics: PrometheusRegistry,
+        host: String, port: Int, checks: [String: @Sendable () async -> String?], metrics: PrometheusRegistry,
         logger: Logger = Logger(label: "godwit.health"), listening: @escaping @Sendable (Int) async -> Void
     ) {
         self.host = host
@@ -34,10 +35,16 @@ public struct HealthServer: Service {
     public func run() async throws {
         let router = Router()
         self.routes.add(to: router)
+        let limits = ConnectionLimits()
         let application = Application(
-            router: router, server: ConnectionLimits().server,
-            configuration: ApplicationConfiguration(address: .hostname(self.host, port: self.port), serverName: nil),
-            onServerRunning: { channel in if let port = channel.localAddress?.port { await self.listening(port) } },
+            router: router, server: limits.server,
+            configuration: ApplicationConfiguration(
+                address: .hostname(self.host, port: self.port), serverName: nil,
+                availableConnectionsDelegate: MaximumAvailableConnections(limits.maximum)),
+            onServerRunning: { channel in
+                await limits.guarding(channel, logger: self.logger)
+                if let port = channel.localAddress?.port { await self.listening(port) }
+            },
             logger: self.logger)
         try await ListenFailure.named(host: self.host, port: self.port) { try await application.run() }
     }

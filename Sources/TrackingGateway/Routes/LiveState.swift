@@ -6,7 +6,8 @@ package struct LiveState: Sendable {
     package struct Known: Sendable {
         /// Where it is.
         package var position: Location?
-        /// What else stands, by what it is: `state`, `presence`, `resolution`, `trip`; each as JSON, as the live stream tells it.
+        /// The other members that are known, by name: `state`, `presence`, `resolution`, `trip`, `clock`; each as
+        /// JSON, as the live stream publishes it.
         package var members: [String: [UInt8]]
 
         /// Makes it.
@@ -24,6 +25,8 @@ package struct LiveState: Sendable {
     package var present: @Sendable () -> Set<TrackableID>
     /// Whether the broker is connected.
     package var isConnected: @Sendable () -> Bool
+    /// The time since the broker last dropped a message; `nil` where it dropped none, or does not say.
+    package var timeSinceDrop: @Sendable () -> Duration? = { nil }
 
     /// Makes it; without `present` nobody is known to be there but those of which a position is known.
     package init(

@@ -28,12 +28,18 @@ package struct Problem: HTTPResponseError, Hashable, Sendable {
         members["detail"] = self.detail.map { .text($0) }
         var headers = self.headers
         headers[.contentType] = "application/problem+json"
+        if self.status == .serviceUnavailable, headers[.retryAfter] == nil {
+            headers[.retryAfter] = Self.standardRetry
+        }
         let body = ByteBuffer(bytes: JSONValue.object(members).json)
         return Response(status: self.status, headers: headers, body: ResponseBody(byteBuffer: body))
     }
 }
 
 extension Problem {
+    /// The `Retry-After` of an answer 503, in seconds.
+    static let standardRetry = "5"
+
     /// Nobody known asks: no token, or one that is worth nothing, for whatever reason.
     package static let unauthorized = Problem(
         .unauthorized, "This needs a valid token: Authorization: Bearer …",
@@ -57,10 +63,11 @@ extension Problem {
             self.init(
                 .serviceUnavailable,
                 "What is asked for is kept in a database that cannot be used now: try again later.",
-                headers: [.retryAfter: "5"])
+                headers: [.retryAfter: Self.standardRetry])
         case .brokerUnreachable, .connectionLost, .spoolFailed:
             self.init(
-                .serviceUnavailable, "The broker cannot be used now: try again later.", headers: [.retryAfter: "5"])
+                .serviceUnavailable, "The broker cannot be used now: try again later.",
+                headers: [.retryAfter: Self.standardRetry])
         default: self.init(.internalServerError)
         }
     }

@@ -41,6 +41,10 @@ package struct Outbox: Sendable {
     /// The most messages that are kept for readers that do not come to read, and for how long.
     package static let maximumCount: Int64 = 1_000_000
     package static let maximumAge: Duration = .seconds(7 * 86_400)
+    /// The most bytes of their payloads that are kept, each with ``entryBytes`` more: 1 GiB.
+    package static let maximumBytes: Int64 = 1 << 30
+    /// The bytes of a message beside its payload, about.
+    static let entryBytes = 256
 
     private let database: GatewayDatabase
 
@@ -150,6 +154,35 @@ package struct Outbox: Sendable {
                 sql: "DELETE FROM outbox WHERE place <= ? OR time < ?", arguments: [last - Self.maximumCount, oldest])
             return db.changesCount
         }
+    }
+
+    /// Removes the oldest messages, within a transaction, until at most so many bytes are left.
+    ///
+    /// - Returns: The number of removed messages that some reader had not read.
+    package static func trim(toBytes most: Int64 = Self.maximumBytes, in db: Database) throws -> Int {
+        let bytes = try Int64.fetchOne(db, sql: "SELECT bytes FROM outboxSize") ?? 0
+        guard bytes > most else { return 0 }
+        let read = try Int64.fetchOne(db, sql: "SELECT min(place) FROM outboxReader") ?? .max
+        try db.execute(sql: "DELETE FROM outbox WHERE place <= ?", arguments: [read])
+        let left = try Int64.fetchOne(db, sql: "SELECT bytes FROM outboxSize") ?? 0
+        guard left > most else { return 0 }
+        // A twentieth more, so that not each new message costs a look.
+        let last = try Self.place(after: left - most + most / 20, in: db)
+        try db.execute(sql: "DELETE FROM outbox WHERE place <= ?", arguments: [last])
+        return db.changesCount
+    }
+
+    /// The place up to which the oldest messages take so many bytes.
+    private static func place(after bytes: Int64, in db: Database) throws -> Int64 {
+        let rows = try Row.fetchCursor(
+            db, sql: "SELECT place, length(CAST(payload AS BLOB)) FROM outbox ORDER BY place")
+        var (last, rest): (Int64, Int64) = (0, bytes)
+        while rest > 0, let row = try rows.next() {
+            let (place, size): (Int64, Int64) = (row[0], row[1])
+            rest -= size + Int64(Self.entryBytes)
+            last = place
+        }
+        return last
     }
 
     /// The trackables of messages that some reader has not come to.

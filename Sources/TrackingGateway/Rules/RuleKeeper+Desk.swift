@@ -8,7 +8,9 @@ extension RuleKeeper {
         var trips = ToldTrips()
         var told = ToldRecords()
         var version: Int64 = -1
-        var drafts: [Outbox.Draft] = []
+        private(set) var drafts: [Outbox.Draft] = []
+        /// The bytes of their payloads.
+        private(set) var draftBytes = 0
         var findings: [RuleBook.Finding] = []
         /// Whose place was cleared.
         var cleared: Set<TrackableID> = []
@@ -33,6 +35,7 @@ extension RuleKeeper {
         mutating func clear(_ id: TrackableID, now: UnixTime) {
             self.book.forget(id, now: now)
             self.drafts.removeAll { $0.trackable == id }
+            self.draftBytes = self.drafts.reduce(0) { $0 + $1.payload.utf8.count }
             self.findings.removeAll { $0.trackable == id }
             self.cleared.insert(id)
             self.clearings += 1
@@ -44,6 +47,7 @@ extension RuleKeeper {
         mutating func put(
             _ kind: Outbox.Kind, _ names: [RecordName], of id: TrackableID, _ payload: [UInt8], now: UnixTime
         ) {
+            self.draftBytes += payload.count
             self.told.told(kind, names, of: id, now: now)
             self.missed?.told(names, of: id)
             self.drafts.append(
@@ -82,7 +86,10 @@ extension RuleKeeper {
 
         /// What is to be kept, which goes from here. Up to when webhooks were told everything is kept once they were.
         mutating func takeRows(now: UnixTime) -> RuleRows {
-            defer { (self.findings, self.drafts, self.cleared, self.withdrawn) = ([], [], [], []) }
+            defer {
+                (self.findings, self.drafts, self.cleared, self.withdrawn) = ([], [], [], [])
+                self.draftBytes = 0
+            }
             let findings = self.findings
             let own = findings.map { finding in
                 let event = self.numbers.event(finding)

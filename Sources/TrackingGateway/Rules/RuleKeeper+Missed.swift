@@ -17,7 +17,7 @@ extension RuleKeeper {
     func tellMissed() async {
         while (try? await Task.sleep(for: .milliseconds(100))) != nil {
             guard let until = self.desk.withLock({ $0.missed?.until }) else { continue }
-            guard let history = self.history else {
+            guard let history = self.history, history.isPresent else {
                 self.logger.warning("webhooks are not told what happened meanwhile: there is no history")
                 self.desk.withLock { $0.missedNothingMore() }
                 continue

@@ -41,6 +41,7 @@ package final class RuleKeeper: Service {
     private let outbox: Outbox
     private let events: AsyncStream<SubscriberEvent>
     private let publish: @Sendable (TrackingEvent, TrackableID) async throws(TrackingError) -> Void
+    private let dropped: @Sendable (Int) -> Void
     let history: (any HistoryStore)?
     private let gate: OutboxGate
     let logger: Logger
@@ -51,6 +52,8 @@ package final class RuleKeeper: Service {
 
     /// The most messages that wait in memory for the file.
     private static let maximumWaiting = 10_000
+    /// The most bytes of them: 64 MB.
+    private static let maximumWaitingBytes = 67_108_864
 
     /// Makes a keeper that looks at nothing yet.
     ///
@@ -59,10 +62,12 @@ package final class RuleKeeper: Service {
     ///   - history: What was recorded, and what of it was erased; `nil` for none.
     ///   - gate: Opened once nothing is in the outbox any more that was erased meanwhile.
     ///   - publish: Tells an event on its topic; returns when the broker has it.
+    ///   - dropped: Receives the number of messages for webhooks that are dropped unread.
     package init(
         configuration: Configuration, database: GatewayDatabase, events: AsyncStream<SubscriberEvent>,
         history: (any HistoryStore)? = nil, gate: OutboxGate = OutboxGate(),
         publish: @escaping @Sendable (TrackingEvent, TrackableID) async throws(TrackingError) -> Void,
+        dropped: @escaping @Sendable (Int) -> Void = { _ in },
         logger: Logger = Logger(label: "godwit.rules")
     ) {
         self.configuration = configuration
@@ -73,6 +78,7 @@ package final class RuleKeeper: Service {
         self.history = history
         self.gate = gate
         self.publish = publish
+        self.dropped = dropped
         self.logger = logger
         self.clock = DeviceClock()
         self.begun = Moment(now: self.clock.moment.now, wall: configuration.now())
@@ -188,7 +194,8 @@ package final class RuleKeeper: Service {
         _ payload: () -> [UInt8]?
     ) {
         guard self.configuration.kinds.contains(kind), let payload = payload() else { return }
-        guard desk.drafts.count < Self.maximumWaiting else { return desk.lost += 1 }
+        guard desk.drafts.count < Self.maximumWaiting, desk.draftBytes + payload.count <= Self.maximumWaitingBytes
+        else { return desk.lost += 1 }
         desk.put(kind, names, of: id, payload, now: now)
     }
 
@@ -270,14 +277,24 @@ package final class RuleKeeper: Service {
         let unread = try await self.outbox.trim(now: now)
         let oldest = now.advanced(by: .zero - Outbox.maximumAge)
         try await self.database.write { db in try RuleRows.forgetTold(before: oldest, in: db) }
-        if unread > 0 { self.logger.warning("messages were let go unread", metadata: ["count": "\(unread)"]) }
+        self.note(dropped: unread)
         let lost = self.desk.withLock { desk in
             desk.told.forget(before: oldest)
             desk.isCursorDue = true
             defer { desk.lost = 0 }
             return desk.lost
         }
-        if lost > 0 { self.logger.warning("messages were not kept for webhooks", metadata: ["count": "\(lost)"]) }
+        if lost > 0 {
+            self.dropped(lost)
+            self.logger.warning("messages were not kept for webhooks", metadata: ["count": "\(lost)"])
+        }
+    }
+
+    /// Counts and reports messages for webhooks that were dropped unread.
+    private func note(dropped count: Int) {
+        guard count > 0 else { return }
+        self.dropped(count)
+        self.logger.warning("messages were let go unread", metadata: ["count": "\(count)"])
     }
 
     /// Findings, states and numbers in one transaction: what is told once is not told again. It is tried until it is done, unless
@@ -299,15 +316,18 @@ package final class RuleKeeper: Service {
 
     /// In a task of its own: what was found before a cancellation is kept all the same.
     private func write(_ rows: RuleRows) async throws(TrackingError) {
-        let writing = Task { () async -> Result<Void, TrackingError> in
+        let writing = Task { () async -> Result<Int, TrackingError> in
             do throws(TrackingError) {
-                try await self.database.write { db in try rows.write(to: db) }
-                return .success(())
+                return .success(
+                    try await self.database.write { db in
+                        try rows.write(to: db)
+                        return try Outbox.trim(in: db)
+                    })
             } catch {
                 return .failure(error)
             }
         }
-        try await writing.value.get()
+        self.note(dropped: try await writing.value.get())
     }
 
     // MARK: - Telling

@@ -172,8 +172,11 @@ package struct RuleStore: Sendable {
         _ table: String, _ column: String, _ name: String, _ json: JSONValue,
         anew: @escaping @Sendable (Database) throws -> [String]
     ) async throws(TrackingError) {
-        guard !name.hasControls else {
-            throw TrackingError(.invalidConfiguration, "the name of a \(table) has no control characters")
+        guard name.isPlainText else {
+            throw TrackingError(
+                .invalidConfiguration,
+                "the name of a \(table) has no control characters and none that turn the direction of text; this one has one"
+            )
         }
         let text = json.json
         guard text.count <= WireLimits.maximumPayloadBytes else {

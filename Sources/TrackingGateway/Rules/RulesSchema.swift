@@ -61,6 +61,25 @@ enum RulesSchema {
                 """,
                 "CREATE INDEX outboxRecordTime ON outboxRecord(time)",
             ]),
+        GatewayDatabase.Migration(
+            "rules-outbox-size",
+            [
+                "CREATE TABLE outboxSize(bytes INTEGER NOT NULL) STRICT",
+                """
+                INSERT INTO outboxSize(bytes)
+                SELECT coalesce(sum(length(CAST(payload AS BLOB)) + \(Outbox.entryBytes)), 0) FROM outbox
+                """,
+                """
+                CREATE TRIGGER outboxSizeAfterInsert AFTER INSERT ON outbox BEGIN
+                    UPDATE outboxSize SET bytes = bytes + length(CAST(new.payload AS BLOB)) + \(Outbox.entryBytes);
+                END
+                """,
+                """
+                CREATE TRIGGER outboxSizeAfterDelete AFTER DELETE ON outbox BEGIN
+                    UPDATE outboxSize SET bytes = bytes - length(CAST(old.payload AS BLOB)) - \(Outbox.entryBytes);
+                END
+                """,
+            ]),
     ]
 
     /// Whoever changes a rule, or what it needs, counts on: a program that runs sees that there is something new.

@@ -45,9 +45,11 @@ package struct TrackableLabel: Hashable, Sendable {
     ///
     /// - Throws: `invalidConfiguration`.
     static func check(_ value: String, of member: some StringProtocol) throws(TrackingError) {
-        guard value.utf8.count <= 128, !value.hasControls else {
+        guard value.utf8.count <= 128, value.isPlainText else {
             throw TrackingError(
-                .invalidConfiguration, "a \(member.prefix(20)) has at most 128 bytes, and no control characters")
+                .invalidConfiguration,
+                "a \(member.prefix(20)) has at most 128 bytes, no control characters and none that turn the direction of text"
+            )
         }
     }
 
@@ -78,9 +80,4 @@ package struct TrackableLabel: Hashable, Sendable {
         members["icon"] = self.icon.map { .text($0) }
         return .object(members)
     }
-}
-
-extension String {
-    /// Whether it has control characters.
-    var hasControls: Bool { self.unicodeScalars.contains { $0.properties.generalCategory == .control } }
 }

@@ -2,6 +2,7 @@ package import AsyncHTTPClient
 package import Logging
 import NIOCore
 import NIOHTTP1
+import NIOSSL
 import ServiceLifecycle
 package import TrackingCore
 
@@ -143,9 +144,12 @@ package struct WebhookSender: Sendable {
 }
 
 extension HTTPClient.Configuration {
-    /// For webhooks: no redirect is followed, so that what is told goes nowhere else than where it was meant to.
+    /// For webhooks: no redirect is followed, so that what is told goes nowhere else than where it was meant to, and TLS has
+    /// version 1.2 at least.
     package static var webhooks: Self {
-        var configuration = Self()
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.minimumTLSVersion = .tlsv12
+        var configuration = Self(tlsConfiguration: tls)
         configuration.redirectConfiguration = .disallow
         configuration.timeout = .init(connect: .seconds(5), read: .seconds(10))
         return configuration

@@ -5,8 +5,19 @@ enum CSVColumn: String, CaseIterable, Sendable {
     case trackable, time, latitude, longitude, altitude, accuracy, speed, bearing, battery, stream, seq
     case accuracyVertical, accuracyBearing, accuracySpeed, floor, mode, motion, tripId, source, extra
 
-    /// What stands in this column; empty where it is unknown.
-    func text(_ point: Location, of trackable: TrackableID) -> String {
+    /// The field of this column; empty where the value is unknown.
+    func field(_ point: Location, of trackable: TrackableID) -> String {
+        let text = self.text(point, of: trackable)
+        switch self {
+        case .trackable, .stream, .mode, .motion, .tripId, .source: return CSVField.text(text)
+        case .extra: return CSVField.json(text)
+        case .time, .latitude, .longitude, .altitude, .accuracy, .speed, .bearing, .battery, .seq, .accuracyVertical,
+            .accuracyBearing, .accuracySpeed, .floor:
+            return CSVField.value(text)
+        }
+    }
+
+    private func text(_ point: Location, of trackable: TrackableID) -> String {
         switch self {
         case .trackable: trackable.rawValue
         case .time: ISO8601.text(point.time)

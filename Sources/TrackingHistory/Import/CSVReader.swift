@@ -69,14 +69,15 @@ struct CSVReader: RecordingDecoder {
     /// separates, with a point in its place.
     private func cleaned(_ field: String, in column: String) -> String {
         switch PointDraft.meaning(of: column) {
-        case nil, .tripID, .extra: return field
+        case nil, .tripID: return CSVField.unprotected(field)
+        case .extra: return field
         default: break
         }
         let bare = field.utf8.first == 0x20 || field.utf8.last == 0x20 ? Self.trimmed(field) : field
         guard self.cutter.separator != UInt8(ascii: ","), bare.utf8.count(where: { $0 == UInt8(ascii: ",") }) == 1
         else { return bare }
         let number = bare.replacing(",", with: ".")
-        return Double(number) == nil ? bare : number
+        return Double(decimal: number) == nil ? bare : number
     }
 
     private static func trimmed(_ field: String) -> String {

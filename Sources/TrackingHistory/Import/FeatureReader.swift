@@ -52,12 +52,17 @@ struct FeatureReader: RecordingDecoder {
             throw BadPoint("not a JSON object, or nested too deep")
         }
         guard !LocationCodec.hasNullCoordinate(bytes[...]) else { throw BadPoint("one of its coordinates is null") }
-        guard isOverland, feature["type"]?.text == "Feature" else { return try PointDraft.point(feature: feature) }
+        let source = (try? JSONSource(object: bytes[...]))?["properties"]
+        guard isOverland, feature["type"]?.text == "Feature" else {
+            return try PointDraft.point(feature: feature, source: source)
+        }
         let properties = feature["properties"]?.object ?? [:]
         let isOther = properties["action"]?.text != nil || properties["type"]?.text == "trip"
         if isOther || OverlandPoint.saysNoPlace(properties) { return nil }
         // Others have taken over the form of the batch, and not the names.
-        guard properties["timestamp"] != nil else { return try PointDraft.point(feature: feature) }
-        return try OverlandPoint.location(properties, feature["geometry"])
+        guard properties["timestamp"] != nil else {
+            return try PointDraft.point(feature: feature, source: source)
+        }
+        return try OverlandPoint.location(properties, feature["geometry"], source: source)
     }
 }

@@ -2,11 +2,14 @@ package import TrackingCore
 
 /// The points of Overland's batches: what its versions for iOS and Android write, and what they mean by it.
 package enum OverlandPoint {
-    /// The point of a Feature of which these are the properties.
+    /// The point of a Feature with these properties.
     ///
+    /// - Parameters:
+    ///   - isSwapped: A Boolean value that indicates whether latitude comes before longitude.
+    ///   - source: The properties as they were written.
     /// - Throws: What is missing or wrong, without a coordinate.
     package static func location(
-        _ properties: [String: JSONValue], _ geometry: JSONValue?, isSwapped: Bool = false
+        _ properties: [String: JSONValue], _ geometry: JSONValue?, isSwapped: Bool = false, source: JSONSource?
     ) throws(BadPoint) -> Location {
         guard var place = Self.coordinates(geometry) else { throw BadPoint("its geometry is not a Point") }
         if isSwapped { place.swapAt(0, 1) }
@@ -16,25 +19,34 @@ package enum OverlandPoint {
         let isAltitudeKnown = !Self.saysNoAltitude(properties)
         if place.count > 2, isAltitudeKnown { draft.set(.altitude, to: place[2]) }
         // In the order of their names: of two that mean the same the later one counts, each time.
-        for (name, value) in properties.sorted(by: { $0.key < $1.key }) {
+        for (name, text) in (source ?? JSONSource(properties)).members.sorted(by: { $0.key < $1.key }) {
+            guard let value = properties[name] else {
+                if !Self.isKnown(name) { draft.addExtra(name, source: text) }  // null
+                continue
+            }
             switch name {
             case "altitude", "vertical_accuracy", "altitude_accuracy":
                 if isAltitudeKnown, value.text != "" {
                     draft.set(name == "altitude" ? .altitude : .accuracyVertical, to: value)
                 }
-            case "battery_state": draft.keep(name, Self.batteryState(value))
+            case "battery_state":
+                draft.addExtra(name, source: value.flag == nil ? text : Self.batteryState(value).json[...])
             case "motion":
                 let motion = PhoneMotion(value)
                 draft.set(.motion, to: motion.known)
-                if motion.hasUnknown { draft.keep(name, value) }
+                if motion.hasUnknown { draft.addExtra(name, source: text) }
             case "trip_id":
                 if let text = value.text, text.utf8.count <= 64 {
                     draft.set(.tripID, to: value)
                 } else {
-                    draft.keep(name, value)
+                    draft.addExtra(name, source: text)
                 }
             default:
-                if let meaning = Self.names[name] { draft.set(meaning, to: value) } else { draft.keep(name, value) }
+                if let meaning = Self.names[name] {
+                    draft.set(meaning, to: value)
+                } else {
+                    draft.addExtra(name, source: text)
+                }
             }
         }
         return try draft.location()
@@ -44,6 +56,12 @@ package enum OverlandPoint {
         "timestamp": .time, "horizontal_accuracy": .accuracyHorizontal, "speed": .speed, "course": .bearing,
         "speed_accuracy": .accuracySpeed, "course_accuracy": .accuracyBearing, "battery_level": .battery,
     ]
+
+    /// A Boolean value that indicates whether a property has a place of its own in a point.
+    private static func isKnown(_ name: String) -> Bool {
+        self.names[name] != nil
+            || ["altitude", "vertical_accuracy", "altitude_accuracy", "motion", "trip_id"].contains(name)
+    }
 
     /// Longitude, latitude and whatever follows; very old versions for iOS wrote an object.
     package static func coordinates(_ geometry: JSONValue?) -> [JSONValue]? {
@@ -100,9 +118,11 @@ package struct PhoneMotion {
 }
 
 extension JSONValue {
-    /// The number, also where it is written as text.
+    /// The finite number, also where it is written as a decimal number in text.
     package var lenientNumber: Double? {
-        guard let number = self.number ?? self.text.flatMap({ Double($0) }), number.isFinite else { return nil }
+        guard let number = self.number ?? self.text.flatMap({ Double(decimal: $0) }), number.isFinite else {
+            return nil
+        }
         return number
     }
 }

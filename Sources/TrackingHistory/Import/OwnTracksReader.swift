@@ -26,27 +26,28 @@ struct OwnTracksReader: RecordingDecoder {
             if bytes.allSatisfy(XMLTagReader.isSpace) { return nil }
             do throws(BadPoint) {
                 guard let start = bytes.firstIndex(of: UInt8(ascii: "{")),
-                    let message = try? JSONValue(json: bytes[start...]), let members = message.object
+                    let message = try? JSONValue(json: bytes[start...]), let members = message.object,
+                    let source = try? JSONSource(object: bytes[start...])
                 else { throw BadPoint("it holds no JSON object") }
                 self.hasRead = true
-                return try Self.point(members).map { .fix($0) }
+                return try Self.point(members, source).map { .fix($0) }
             } catch {
                 return .badInput("line \(number): \(error.reason)")
             }
         }
     }
 
-    /// The point of a message; `nil` where it is another kind of message.
-    private static func point(_ members: [String: JSONValue]) throws(BadPoint) -> Location? {
+    /// The point of a message; `nil` for another kind of message.
+    private static func point(_ members: [String: JSONValue], _ source: JSONSource) throws(BadPoint) -> Location? {
         guard let kind = members["_type"]?.text else { throw BadPoint("it has no _type") }
         guard kind != "encrypted" else { throw BadPoint("it is encrypted; let the recorder store it decrypted") }
         guard kind == "location" else { return nil }
         var draft = PointDraft()
-        for (name, value) in members.sorted(by: { $0.key < $1.key }) where name != "_type" {
+        for (name, text) in source.members.sorted(by: { $0.key < $1.key }) where name != "_type" {
             if let meaning = self.names[name] {
-                draft.set(meaning, to: value)
+                if let value = members[name] { draft.set(meaning, to: value) }
             } else {
-                draft.keep(name, value)
+                draft.addExtra(name, source: text)
             }
         }
         return try draft.location()

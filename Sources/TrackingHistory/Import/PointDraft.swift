@@ -41,7 +41,8 @@ package struct PointDraft {
     private var longitude: Double?
     private var isPlaceGiven = false
     private var rest = Location(coordinate: PointDraft.anywhere, time: UnixTime(0))
-    private var unknown: [String: JSONValue] = [:]
+    /// The members that `extra` gets, as source text.
+    private var unknown: [String: ArraySlice<UInt8>] = [:]
 
     // Both are in range.
     private static let anywhere = Coordinate(latitude: 0, longitude: 0)!
@@ -49,25 +50,33 @@ package struct PointDraft {
     /// Makes one of which nothing is known.
     package init() {}
 
-    /// Takes in a value under its name.
-    package mutating func set(_ name: String, to value: JSONValue) {
-        guard let meaning = Self.meaning(of: name) else { return self.keep(name, value) }
-        self.set(meaning, to: value)
+    /// Sets a value by its name.
+    ///
+    /// - Parameter source: The value as it was written, for `extra`; `nil` for a value that was not read from JSON.
+    package mutating func set(_ name: String, to value: JSONValue, source: ArraySlice<UInt8>? = nil) {
+        guard let meaning = Self.meaning(of: name) else {
+            return self.addExtra(name, source: source ?? value.json[...])
+        }
+        self.set(meaning, to: value, source: source)
     }
 
-    /// Takes in a value under a name that is not known.
-    package mutating func keep(_ name: String, _ value: JSONValue) { self.unknown[name] = value }
+    /// Adds a member to `extra`: a value as it was written.
+    package mutating func addExtra(_ name: String, source: ArraySlice<UInt8>) { self.unknown[name] = source }
 
-    /// Takes in a value. One that says nothing of the kind, or less than nothing (many write -1 for what is unknown), is unknown;
-    /// only what a point cannot do without is looked at in ``location()``.
-    package mutating func set(_ meaning: Meaning, to value: JSONValue) {
-        let number = value.number ?? value.text.flatMap { Double($0) }
-        let magnitude = number.flatMap { $0 >= 0 ? $0.ifFinite : nil }
+    /// Sets a value by its meaning.
+    ///
+    /// A value of the wrong kind is unknown, and so is a negative magnitude: many programs write -1 for an unknown value. Only
+    /// ``location()`` checks the values that a point needs.
+    ///
+    /// - Parameter source: The value as it was written, for `extra`; `nil` for a value that was not read from JSON.
+    package mutating func set(_ meaning: Meaning, to value: JSONValue, source: ArraySlice<UInt8>? = nil) {
+        let number = value.lenientNumber
+        let magnitude = number.flatMap { $0 >= 0 ? $0 : nil }
         switch meaning {
         case .time: self.time = self.time ?? Self.time(value)
         case .latitude: (self.latitude, self.isPlaceGiven) = (number, true)
         case .longitude: (self.longitude, self.isPlaceGiven) = (number, true)
-        case .altitude: self.rest.altitude = number?.ifFinite
+        case .altitude: self.rest.altitude = number
         case .accuracyHorizontal: self.rest.accuracyHorizontal = magnitude
         case .accuracyVertical: self.rest.accuracyVertical = magnitude
         case .bearing: self.rest.bearing = magnitude.map(\.normalizedBearing)
@@ -75,14 +84,14 @@ package struct PointDraft {
         case .speed: self.rest.speed = magnitude
         case .kilometresPerHour: self.rest.speed = magnitude.map { $0 / 3.6 }
         case .accuracySpeed: self.rest.accuracySpeed = magnitude
-        case .battery: self.rest.batteryLevel = magnitude.flatMap { $0 <= 1 ? $0 : nil }
+        case .battery: self.rest.batteryLevel = Self.percentage(value) ?? magnitude.flatMap { $0 <= 1 ? $0 : nil }
         case .batteryPercent: self.rest.batteryLevel = magnitude.flatMap { $0 <= 100 ? $0 / 100 : nil }
         case .floor: self.rest.floor = number.flatMap { Int(exactly: $0) }.flatMap(Self.exact)
         case .mode: self.rest.mode = value.text.flatMap { TrackingMode(rawValue: $0) }
         case .motion: self.rest.motion = Self.words(value).compactMap { Motion(rawValue: $0) }
         case .tripID: self.rest.tripID = value.text.flatMap { $0.isEmpty ? nil : $0 }
         case .source: self.rest.source = value.text.flatMap { SourceKind(rawValue: $0) }
-        case .extra: self.rest.extra = Self.object(value)
+        case .extra: self.rest.extra = Self.object(value, source)
         case .nothing: break
         }
     }
@@ -101,12 +110,16 @@ package struct PointDraft {
         }
         guard let time = self.time else { throw BadPoint("it has no time that can be read") }
         guard time.seconds.magnitude <= 1e11 else { throw BadPoint("its time is out of range") }
+        guard self.rest.tripID?.isTripID ?? true else {
+            throw BadPoint(
+                "the id of its trip has more than \(WireLimits.maximumTripIDBytes) bytes, a control character or one that turns the direction of text"
+            )
+        }
         var location = self.rest
         location.coordinate = coordinate
         location.time = time
         if location.extra == nil, !self.unknown.isEmpty {
-            let extra = Self.fitting(self.unknown)
-            location.extra = extra.isEmpty ? nil : JSONValue.object(extra).json
+            location.extra = Location.extra(of: self.unknown)
         }
         // What cannot be sent cannot be stored either; text and depth of `extra` are a stranger's.
         guard (try? LocationCodec.decodeFeature(LocationCodec.encodeFeature(location))) == location else {
@@ -115,7 +128,8 @@ package struct PointDraft {
         return location
     }
 
-    /// The members that find room in `extra`: what nests too deep for it is left out, and then the largest.
+    /// The members of an event's detail: members that nest too deep are left out, and then the largest ones until the rest has the
+    /// size of an `extra`.
     package static func fitting(_ members: [String: JSONValue]) -> [String: JSONValue] {
         var fitting = members.filter { $0.value.depth < WireLimits.maximumExtraDepth }
         guard JSONValue.object(fitting).json.count > Location.maximumExtraBytes else { return fitting }
@@ -130,8 +144,7 @@ package struct PointDraft {
 
     /// RFC 3339 or Unix time: seconds, or milliseconds where it is 1e11 or more (as seconds that were the year 5138).
     package static func time(_ value: JSONValue) -> UnixTime? {
-        let number = value.number ?? value.text.flatMap { Double($0) }
-        if let number {
+        if let number = value.lenientNumber {
             guard number.magnitude <= 1e14 else { return nil }
             return UnixTime(number.magnitude >= 1e11 ? number / 1000 : number)
         }
@@ -144,12 +157,22 @@ package struct PointDraft {
         value.list?.compactMap(\.text) ?? value.text?.split(separator: " ").map { String($0) } ?? []
     }
 
-    private static func object(_ value: JSONValue) -> [UInt8]? {
+    private static func object(_ value: JSONValue, _ source: ArraySlice<UInt8>?) -> [UInt8]? {
         if let text = value.text {
             let bytes = Array(text.utf8)
             return (try? JSONValue(json: bytes))?.object == nil ? nil : bytes
         }
-        return value.object == nil ? nil : value.json
+        return value.object == nil ? nil : source.map { Array($0) } ?? value.json
+    }
+
+    /// A charge of the battery in percent, as a fraction: a number above 1 and up to 100.
+    private static func percentage(_ value: JSONValue) -> Double? {
+        value.lenientNumber.flatMap { $0 > 1 && $0 <= 100 ? $0 / 100 : nil }
+    }
+
+    /// The number of properties whose values a point has in corrected form: the charge of the battery in percent.
+    package static func corrections(in properties: [String: JSONValue]) -> Int {
+        properties.count(where: { Self.meaning(of: $0.key) == .battery && Self.percentage($0.value) != nil })
     }
 }
 
@@ -172,17 +195,24 @@ extension PointDraft {
         return location
     }
 
-    /// The point that a GeoJSON Feature is, whoever wrote it; see ``LocationCodec/hasNullCoordinate(_:)``.
+    /// The point of a GeoJSON Feature of any program; see ``LocationCodec/hasNullCoordinate(_:)``.
     ///
+    /// - Parameter source: The properties as they were written.
     /// - Throws: What is missing or wrong, without a coordinate.
-    package static func point(feature: JSONValue) throws(BadPoint) -> Location {
+    package static func point(feature: JSONValue, source: JSONSource?) throws(BadPoint) -> Location {
         guard feature["type"]?.text == "Feature" else { throw BadPoint("not a GeoJSON Feature") }
         guard feature["geometry"]?["type"]?.text == "Point",
             let coordinates = feature["geometry"]?["coordinates"]?.list, coordinates.count >= 2
         else { throw BadPoint("its geometry is not a Point") }
         var draft = PointDraft()
         let properties = feature["properties"]?.object ?? [:]
-        for (name, value) in properties.sorted(by: { $0.key < $1.key }) { draft.set(name, to: value) }
+        for (name, text) in (source ?? JSONSource(properties)).members.sorted(by: { $0.key < $1.key }) {
+            if let value = properties[name] {
+                draft.set(name, to: value, source: text)
+            } else if Self.meaning(of: name) == nil {
+                draft.addExtra(name, source: text)  // null
+            }
+        }
         draft.set(.longitude, to: coordinates[0])
         draft.set(.latitude, to: coordinates[1])
         if coordinates.count > 2 { draft.set(.altitude, to: coordinates[2]) }

@@ -103,7 +103,7 @@ public struct Surroundings: Hashable, Sendable {
                 .invalidConfiguration,
                 "a place is LATITUDE,LONGITUDE in degrees (-90 to 90, -180 to 180), as in 52.63,-8.66")
         }
-        guard let radius = Double(metres) else {
+        guard let radius = Double(decimal: metres) else {
             throw TrackingError(.invalidConfiguration, "a distance is a number of metres, not '\(metres.prefix(40))'")
         }
         try self.init(center: center, radius: Meters(radius))
@@ -139,5 +139,5 @@ public struct Surroundings: Hashable, Sendable {
 
 /// The numbers between commas; `nil` for what is none.
 private func decimals(_ text: String) -> [Double?] {
-    text.split(separator: ",", omittingEmptySubsequences: false).map { Double(String($0.filter { $0 != " " })) }
+    text.split(separator: ",", omittingEmptySubsequences: false).map { Double(decimal: $0.filter { $0 != " " }) }
 }

@@ -79,6 +79,10 @@ public actor MQTTClient {
         self.transport.send([.close(within: limit)])
     }
 
+    /// `true` where the broker reports each publish that it refuses: the last connection speaks MQTT 5. A broker that speaks MQTT
+    /// 3.1.1 acknowledges a refused publish like any other.
+    public nonisolated var reportsRefusedPublishes: Bool { self.unheard.acceptedVersion == .v5 }
+
     /// How many messages came for subscriptions and were not read; those on their way from the connection not counted.
     public var waitingMessages: Int { self.inboxes.values.reduce(0) { $0 + $1.messages.count } }
 

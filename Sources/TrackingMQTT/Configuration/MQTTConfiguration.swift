@@ -61,6 +61,9 @@ public struct MQTTConfiguration: Sendable {
     public var firstWait = Duration.milliseconds(500)
     /// What the waits grow to, above 0; where the broker refused who we are, they grow to 15 minutes.
     public var longestWait = Duration.seconds(60)
+    /// A sentence that is added to the reason when another connection has the client id, for a program that may have caused
+    /// that itself; `nil` adds none.
+    public var takeoverRemedy: String?
     /// Where changes of the connection are logged; neither credentials nor payloads appear. Nowhere when `nil`.
     public var logger: Logger?
 
@@ -110,6 +113,7 @@ public struct MQTTConfiguration: Sendable {
             endpoints: self.endpoints.count, pinnedVersion: self.version, connectTimeout: self.connectTimeout,
             answerTimeout: self.answerTimeout, firstWait: self.firstWait, longestWait: self.longestWait)
         decisions.endpointNames = self.endpoints.map(\.description)
+        decisions.takeoverRemedy = self.takeoverRemedy
         return decisions
     }
 

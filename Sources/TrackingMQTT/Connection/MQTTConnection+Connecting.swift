@@ -58,7 +58,7 @@ extension MQTTConnection {
         let settings = MosquittoHandle.Settings(
             clientID: self.configuration.client.rawValue, address: address, port: link.endpoint.port,
             version: link.attempt.version, will: will, tls: link.tls,
-            configuration: self.configuration)
+            configuration: self.configuration, pipe: self.loop.pipe)
         do throws(MosquittoResult) {
             self.link?.handle = try MosquittoHandle(settings, sink: self.sink)
             self.watchSocket()
@@ -73,6 +73,8 @@ extension MQTTConnection {
     func handleEnded(_ result: MosquittoResult) {
         guard let link = self.link else { return }
         let acceptance = self.sink.acceptance
+        // libmosquitto ends a connection that the broker refused in the same way.
+        if result.isMalformed, acceptance?.code ?? 0 == 0 { self.logMalformed(result, link) }
         if let acceptance, acceptance.code == 0 {
             let reason = self.reasonOfEnd(result)
             let isGoodbye = result.code == MOSQ_ERR_SUCCESS.rawValue && self.sink.disconnection == 0
@@ -91,6 +93,9 @@ extension MQTTConnection {
     }
 
     private func reasonOfEnd(_ result: MosquittoResult) -> TrackingError {
+        if result.isMalformed {
+            return TrackingError(.connectionLost, result.text, reasonCode: ReasonCode.malformedPacket)
+        }
         if let code = self.sink.disconnection, code >= 0x80 { return ReasonCode.disconnected(code) }
         return TrackingError(.connectionLost, "the connection was lost: \(result.text)")
     }
@@ -104,8 +109,15 @@ extension MQTTConnection {
         if link.tls != nil, let complaint = self.sink.complaint {
             return .unreachable(TrackingError(.tlsFailed, "no TLS with \(link.endpoint): \(complaint)"))
         }
+        let advice = link.tls == nil ? "; where it speaks TLS, the address begins with mqtts" : ""
+        if let violation = result.violation {
+            // A damaged answer says nothing about the versions that the broker speaks.
+            return .unreachable(
+                TrackingError(
+                    .brokerUnreachable,
+                    "\(link.endpoint) did not answer \(link.attempt.version.name): \(violation)\(advice)"))
+        }
         if link.isUp {
-            let advice = link.tls == nil ? "; where it speaks TLS, the address begins with mqtts" : ""
             return .closedUnanswered(
                 TrackingError(
                     .brokerUnreachable,

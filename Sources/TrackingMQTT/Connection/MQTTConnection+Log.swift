@@ -16,6 +16,16 @@ extension MQTTConnection {
             ])
     }
 
+    /// Logs the violated rule, never the packet's content.
+    func logMalformed(_ result: MosquittoResult, _ link: Link) {
+        self.configuration.logger?.warning(
+            "Broker sent a malformed packet",
+            metadata: [
+                "client": "\(self.configuration.client)", "endpoint": "\(link.endpoint)",
+                "version": "\(link.attempt.version.name)", "reason": "\(result.violation ?? result.text)",
+            ])
+    }
+
     /// That there is no connection is a warning, once for each new reason; what an operator must act on is an error.
     func logDisconnected(_ disconnection: Disconnection) {
         guard let logger = self.configuration.logger else { return }

@@ -70,12 +70,27 @@ extension MQTTConnection {
         guard let acceptance = self.sink.acceptance, acceptance.code == 0 else { return false }
         guard self.link?.isAccepted == false else { return false }
         self.link?.isAccepted = true
+        self.sink.unheard?.accepted(self.link?.attempt.version)
         self.window = min(self.configuration.sendMaximum, acceptance.broker.receiveMaximum)
         self.perform(self.machine.accepted(sessionPresent: acceptance.isSessionPresent, now: self.now))
         return true
     }
 
     // MARK: - Silence
+
+    /// The time at which the rest of an incomplete packet counts as lost.
+    var packetDeadline: MonotonicTime? { self.link?.arrival.deadline(self.configuration.answerTimeout) }
+
+    /// Ends a connection on which a packet began and its rest does not come.
+    func endStalledPacket() {
+        guard let handle = self.link?.handle, self.link?.isAccepted == true else { return }
+        let isReading = self.readsOn
+        self.link?.arrival.looked(
+            at: handle.received, isIncomplete: handle.packetCheck.isIncomplete, isReading: isReading, now: self.now)
+        guard let deadline = self.packetDeadline, deadline <= self.now else { return }
+        self.handleEnded(
+            MosquittoResult(violation: "the rest of a packet did not come within \(self.configuration.answerTimeout)"))
+    }
 
     /// How often libmosquitto is asked whether a ping is due: often enough for it to come in time.
     var keepAliveInterval: Duration { self.configuration.keepAlive / 4 }

@@ -22,6 +22,7 @@ actor MQTTConnection {
         /// Whether the machine was told of the CONNACK.
         var isAccepted = false
         var withholding = Withholding()
+        var arrival = PacketArrival()
     }
 
     nonisolated let loop: MQTTEventLoop
@@ -106,6 +107,7 @@ actor MQTTConnection {
         self.resumeReading()
         self.read([])
         self.link?.withholding.looked(at: self.sink.receivedCount, now: now)
+        self.endStalledPacket()
         self.carryOutCommands()
         self.write(readiness)
         self.keepAlive()
@@ -113,7 +115,7 @@ actor MQTTConnection {
         self.perform(self.machine.timerFired(now: now))
         self.watchSocket()
         self.deliver()
-        return [self.machine.nextDeadline, self.nextKeepAlive].compactMap { $0 }.min()
+        return [self.machine.nextDeadline, self.nextKeepAlive, self.packetDeadline].compactMap { $0 }.min()
     }
 
     // MARK: - Carrying out decisions

@@ -10,7 +10,7 @@ import TrackingCore
 /// It goes in passes: what has come is read and handed over, then those run who wait for it on this thread, and then
 /// everything is written that came of it. Jobs that ask for more jobs hold no socket up: after a few turns the pass goes on.
 ///
-/// `@unchecked`: `channels`, `timers` and the two lists are touched on the loop's own thread alone; everything else is
+/// `@unchecked`: `pipe`, `channels`, `timers` and the two lists are touched on the loop's own thread alone; everything else is
 /// immutable once the loop is made, or behind a `Mutex`.
 public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
     /// The loop of everyone who asks for no other.
@@ -44,6 +44,7 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
     private static let turnsAPass = 8
 
     let poller = Poller()
+    let pipe = InboundPipe()
     private var tasks: LoopTaskExecutor!  // made with the loop, before its thread, and never changed
     private let inbox = Mutex(Inbox())
     private let thread = Atomic<UInt>(0)

@@ -16,7 +16,7 @@ struct InboundBatch {
     /// How many bytes their payloads have.
     var byteCount: Int { self.bytes.count }
     /// Whether it is enough for one pass, so that other connections have their turn.
-    var isLarge: Bool { self.entries.count >= 512 || self.bytes.count >= 65_536 }
+    var isLarge: Bool { self.entries.count >= 256 || self.bytes.count >= 65_536 }
     var isEmpty: Bool { self.entries.isEmpty }
 
     mutating func append(_ event: TransportEvent) { self.entries.append(.event(event)) }

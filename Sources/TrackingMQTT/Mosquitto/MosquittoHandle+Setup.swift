@@ -42,6 +42,15 @@ extension MosquittoHandle {
         guard code == MOSQ_ERR_INVAL.rawValue else { throw MosquittoResult(code) }
     }
 
+    /// The check of the packets of a new connection. MQTT 3.1.1 has no way to limit their size: there the broker's own limit
+    /// applies.
+    static func packetCheck(_ settings: Settings) -> InboundPacketCheck {
+        switch settings.version {
+        case .v311: InboundPacketCheck(version: .v311)
+        case .v5: InboundPacketCheck(version: .v5, maximumPacketSize: settings.configuration.limits.packetSize)
+        }
+    }
+
     static func setCallbacks(_ client: OpaquePointer) {
         mosquitto_connect_v5_callback_set(client) { _, context, code, flags, properties in
             MosquittoSink.from(context).accepted(code: code, flags: flags, properties: properties)

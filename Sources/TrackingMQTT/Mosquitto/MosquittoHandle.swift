@@ -27,14 +27,21 @@ final class MosquittoHandle {
         var will: OutgoingMessage?
         var tls: TLSContext?
         var configuration: MQTTConfiguration
+        var pipe: InboundPipe
     }
 
-    private let pointer: OpaquePointer
-    private let sink: MosquittoSink
+    let pointer: OpaquePointer
+    let sink: MosquittoSink
+    /// The way of checked bytes to libmosquitto.
+    let pipe: InboundPipe
+    /// The check of the broker's packets.
+    var packetCheck: InboundPacketCheck
+    /// The number of bytes that were read.
+    var received = 0
     private let version: ConnectionStateMachine.Version
     /// The connection's TLS; `nil` without.
     let tls: TLSConnection?
-    /// The socket as it was opened.
+    /// The socket. Without TLS it is a descriptor of its own: libmosquitto's is replaced while it reads.
     let descriptor: Int32
 
     /// Begins to connect.
@@ -56,30 +63,29 @@ final class MosquittoHandle {
         try MosquittoResult.check(
             mosquitto_connect_async(pointer, settings.address, Int32(settings.port), keepAlive))
         godwit_close_on_exec(mosquitto_socket(pointer))
+        let tls = mosquitto_ssl_get(pointer).map { TLSConnection($0) }
+        let socket = mosquitto_socket(pointer)
+        let descriptor = tls == nil ? fcntl(socket, F_DUPFD_CLOEXEC, 0) : socket
+        guard descriptor >= 0 else { throw MosquittoResult(MOSQ_ERR_ERRNO.rawValue) }
         self.pointer = pointer
         self.sink = sink
+        self.pipe = settings.pipe
         self.version = settings.version
-        self.descriptor = mosquitto_socket(pointer)
-        self.tls = mosquitto_ssl_get(pointer).map { TLSConnection($0) }
+        self.packetCheck = Self.packetCheck(settings)
+        self.descriptor = descriptor
+        self.tls = tls
         isMade = true
     }
 
-    deinit { mosquitto_destroy(self.pointer) }
+    deinit {
+        mosquitto_destroy(self.pointer)
+        if self.tls == nil { close(self.descriptor) }
+    }
 
     /// Whether the socket is still open.
     var isOpen: Bool { mosquitto_socket(self.pointer) >= 0 }
     /// Whether something waits to be written.
     var wantsWrite: Bool { mosquitto_want_write(self.pointer) }
-
-    /// Reads a packet or a few, and goes on with a TLS handshake.
-    func read() -> Step {
-        let code = mosquitto_loop_read(self.pointer, 1)
-        let error = godwit_errno()
-        guard code == MOSQ_ERR_SUCCESS.rawValue, self.isOpen else {
-            return .ended(MosquittoResult(code, systemError: error))
-        }
-        return error == EAGAIN || error == EWOULDBLOCK ? .drained : .more
-    }
 
     /// Writes all that waits, as far as the socket takes it.
     func write() -> Step { self.step(mosquitto_loop_write(self.pointer, 1)) }

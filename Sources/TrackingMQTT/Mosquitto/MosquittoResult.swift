@@ -8,10 +8,20 @@ struct MosquittoResult: Error, Hashable {
     let code: Int32
     /// `errno` as the call left it.
     let systemError: Int32
+    /// The rule of MQTT that a packet of the broker violated; `nil` where the check found no violation.
+    let violation: String?
+
+    /// Makes the result of a connection on which the broker violated MQTT.
+    init(violation: String) {
+        self.code = MOSQ_ERR_MALFORMED_PACKET.rawValue
+        self.systemError = 0
+        self.violation = violation
+    }
 
     init(_ code: Int32, systemError: Int32 = godwit_errno()) {
         self.code = code
         self.systemError = systemError
+        self.violation = nil
     }
 
     /// Throws unless `code` says success.
@@ -31,9 +41,16 @@ struct MosquittoResult: Error, Hashable {
     /// Whether the broker has said that it takes no packet so large.
     var isTooLarge: Bool { self.code == MOSQ_ERR_OVERSIZE_PACKET.rawValue }
 
+    /// A Boolean value that indicates whether the connection ended because of the form of what the broker sent.
+    var isMalformed: Bool {
+        let codes = [MOSQ_ERR_PROTOCOL, MOSQ_ERR_MALFORMED_PACKET, MOSQ_ERR_MALFORMED_UTF8]
+        return codes.contains { $0.rawValue == self.code }
+    }
+
     /// What happened, in words.
     var text: String {
-        switch self.code {
+        if let violation { return "the broker sent a malformed packet: \(violation)" }
+        return switch self.code {
         case MOSQ_ERR_ERRNO.rawValue: Self.systemText(self.systemError)
         case MOSQ_ERR_SUCCESS.rawValue, MOSQ_ERR_CONN_LOST.rawValue: "the broker closed it"
         case MOSQ_ERR_KEEPALIVE.rawValue: "the broker did not answer a ping"

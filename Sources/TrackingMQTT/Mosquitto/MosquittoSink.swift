@@ -32,6 +32,8 @@ final class MosquittoSink {
     private(set) var disconnection: Int32?
     /// The last complaint of libmosquitto: OpenSSL's own words among them.
     var complaint: String?
+    /// The rule of MQTT that an answer of the broker violated; `nil` while none did.
+    private(set) var violation: String?
     /// How many messages came on this connection.
     private(set) var receivedCount = 0
     private var lastTopic = ""
@@ -46,6 +48,7 @@ final class MosquittoSink {
         self.acceptance = nil
         self.disconnection = nil
         self.complaint = nil
+        self.violation = nil
     }
 
     static func from(_ context: UnsafeMutableRawPointer?) -> MosquittoSink {
@@ -80,6 +83,10 @@ final class MosquittoSink {
 
     func subscribed(packet: Int32, codes: UnsafeBufferPointer<Int32>) {
         guard let subscription = self.inFlight.takeSubscription(packet) else { return }
+        guard codes.count == subscription.filters.count else {
+            self.violation = "SUBACK has \(codes.count) codes for \(subscription.filters.count) filters"
+            return
+        }
         if !self.suspects.isEmpty { for filter in subscription.filters { self.suspects.answered(filter) } }
         var answers = codes.makeIterator()
         let refusals = subscription.refusals.map { refusal -> TrackingError? in

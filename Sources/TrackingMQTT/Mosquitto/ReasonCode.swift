@@ -6,6 +6,9 @@ enum ReasonCode {
     /// A PUBACK's: the broker took the message, and nobody has subscribed to its topic.
     static let noMatchingSubscribers: Int32 = 0x10
 
+    /// The reason of a connection that ends because of a malformed packet.
+    static let malformedPacket: UInt8 = 0x81
+
     /// Whether an end may be the broker's answer to something that was sent: it closed without a reason (below 0x80), or
     /// with one that is not about the time or about others.
     static func mayBeAnAnswer(_ code: Int32) -> Bool {

@@ -1,4 +1,5 @@
 import CMosquitto
+import Glibc
 import TrackingCore
 
 /// The certificates and the host name of one attempt to connect, as OpenSSL wants them.
@@ -51,7 +52,7 @@ final class TLSContext: @unchecked Sendable {
         }
     }
 
-    private static func lastError() -> String {
+    static func lastError() -> String {
         var buffer = [CChar](repeating: 0, count: 256)
         godwit_tls_error(&buffer, buffer.count)
         return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
@@ -72,4 +73,33 @@ final class TLSConnection {
     var isEstablished: Bool { godwit_tls_is_established(self.pointer) }
     var wantsWrite: Bool { godwit_tls_wants_write(self.pointer) }
     var hasPending: Bool { godwit_tls_has_pending(self.pointer) }
+    /// A Boolean value that indicates whether reading takes bytes from the network, and not only what is decrypted.
+    var isGateOpen = true {
+        didSet { godwit_tls_set_gate(self.pointer, self.isGateOpen) }
+    }
+
+    /// The result of looking at the next record.
+    enum Peek {
+        case bytes(Int)
+        case nothing
+        /// The broker has closed the connection in order.
+        case closed
+        case failed(systemError: Int32, complaint: String?)
+    }
+
+    /// Decrypts the next record and copies it; libmosquitto reads the same bytes afterwards.
+    func peek(into buffer: UnsafeMutableRawBufferPointer) -> Peek {
+        var error: Int32 = 0
+        let count = godwit_tls_peek(self.pointer, buffer.baseAddress, Int32(clamping: buffer.count), &error)
+        let systemError = godwit_errno()
+        switch error {
+        case SSL_ERROR_NONE: return .bytes(Int(count))
+        case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return .nothing
+        case SSL_ERROR_ZERO_RETURN: return .closed
+        case SSL_ERROR_SYSCALL where systemError == ECONNRESET || systemError == 0: return .closed
+        default:
+            let complaint = TLSContext.lastError()
+            return .failed(systemError: EPROTO, complaint: complaint.isEmpty ? nil : complaint)
+        }
+    }
 }

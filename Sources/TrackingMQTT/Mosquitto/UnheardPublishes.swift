@@ -4,6 +4,13 @@ import TrackingCore
 /// The publishes that the broker took though nobody has subscribed to their topic, until somebody asks.
 final class UnheardPublishes: Sendable {
     private let tokens = Mutex<Set<TransportToken>>([])
+    private let version = Mutex<ConnectionStateMachine.Version?>(nil)
+
+    /// The protocol version of the last connection that the broker accepted; `nil` before the first.
+    var acceptedVersion: ConnectionStateMachine.Version? { self.version.withLock { $0 } }
+
+    /// Notes the protocol version of a connection that the broker accepted.
+    func accepted(_ version: ConnectionStateMachine.Version?) { self.version.withLock { $0 = version } }
 
     func insert(_ token: TransportToken) { self.tokens.withLock { _ = $0.insert(token) } }
 

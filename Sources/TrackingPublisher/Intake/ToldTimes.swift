@@ -13,8 +13,6 @@ struct ToldTimes: Hashable, Sendable {
     /// Of the newest version of a trip.
     var trip: UnixTime?
 
-    /// How far ahead of the clock something may be and still be news.
-    private static let ahead = LocationFilter.maximumAhead
     /// How long ago something may have happened and still be told.
     private static let longestLateness = Duration.seconds(7 * 86_400)
 
@@ -37,14 +35,15 @@ struct ToldTimes: Hashable, Sendable {
     }
 
     /// Whether a record is news; then no older position, or version of a trip, is any more. What claims to be from the future never
-    /// is: it would keep everything else from being told until then. No more is a position, or a trip, from before
-    /// ``RecordedTime/earliest``.
+    /// is: it would keep everything else from being told until then. Neither is a position that ``LivePosition`` forbids, nor a trip
+    /// from before ``RecordedTime/earliest``.
     mutating func isNews(_ content: RecordDraft.Content, at time: UnixTime, now: UnixTime) -> Bool {
-        guard time.since(now) <= Self.ahead else { return false }
+        guard time.since(now) <= LivePosition.maximumAhead else { return false }
         // By a clock of ours that is not set nobody's is judged.
         let isOfUnsetClock = time < RecordedTime.earliest && now >= RecordedTime.earliest
         switch content {
-        case .point: return !isOfUnsetClock && Self.isNewest(time, &self.point)
+        case .point(let point):
+            return !isOfUnsetClock && LivePosition.fault(of: point, at: nil) == nil && Self.isNewest(time, &self.point)
         case .event: return Self.isNewest(time, &self.event) || now.since(time) <= Self.longestLateness
         case .trip: return !isOfUnsetClock && Self.isNewest(time, &self.trip)
         }

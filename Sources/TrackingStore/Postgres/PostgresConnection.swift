@@ -10,15 +10,25 @@ final class PostgresConnection: @unchecked Sendable {  // only whoever holds the
     /// of this counts.
     ///
     /// - Parameter address: A URL (`postgres://…`) or the words that libpq knows.
-    /// - Throws: `invalidConfiguration` where the address cannot be read; `storeFailed`. Neither has the address in it, which may
-    ///   have a password.
+    /// - Throws: `invalidConfiguration` where the address cannot be read, or there is no certificate to verify the server with;
+    ///   `storeFailed`. None has the address in it, which may have a password.
     init(_ address: String) throws(TrackingError) {
         try Self.check(address)
         guard let pointer = Self.withOptions(address, { PQconnectdbParams($0, $1, 1) }) else {
             throw TrackingError(.storeFailed, "no memory for a connection to PostgreSQL")
         }
         self.pointer = pointer
-        guard PQstatus(pointer) == CONNECTION_OK else { throw self.failure("PostgreSQL cannot be reached") }
+        guard PQstatus(pointer) == CONNECTION_OK else { throw self.refusal() }
+    }
+
+    /// The reason why the connection could not be made, and the remedy where its protection is the reason.
+    private func refusal() -> TrackingError {
+        let error = self.failure("PostgreSQL cannot be reached")
+        let message = String(cString: PQerrorMessage(self.pointer))
+        guard let remedy = PostgresProtection.remedy(for: message) else { return error }
+        let code: TrackingError.Code =
+            PostgresProtection.lacksRootCertificate(message) ? .invalidConfiguration : error.code
+        return TrackingError(code, "\(error.message): \(remedy)")
     }
 
     /// Whether the server of an address takes connections, whoever it refuses.
@@ -26,16 +36,26 @@ final class PostgresConnection: @unchecked Sendable {  // only whoever holds the
         self.withOptions(address) { PQpingParams($0, $1, 1) == PQPING_OK }
     }
 
+    /// The variables of the environment that ``PostgresProtection`` knows.
+    private static var environment: [String: String] {
+        var environment: [String: String] = [:]
+        for name in PostgresProtection.variables { environment[name] = getenv(name).map { String(cString: $0) } }
+        return environment
+    }
+
     private static func withOptions<Value>(
         _ address: String,
         _ body: (UnsafePointer<UnsafePointer<CChar>?>, UnsafePointer<UnsafePointer<CChar>?>) -> Value
     ) -> Value {
-        let options: [(String, String)] = [
+        var options: [(String, String)] = [
             ("connect_timeout", "10"), ("tcp_user_timeout", "15000"), ("keepalives_idle", "5"),
             ("keepalives_interval", "5"), ("keepalives_count", "3"), ("application_name", "godwit"),
-            // The last one counts: what the address says.
-            ("dbname", address),
         ]
+        let mode = PostgresProtection.mode(
+            options: Self.options(of: address) ?? [:], environment: Self.environment)
+        if let mode { options.append(("sslmode", mode)) }
+        // The last one counts: what the address says.
+        options.append(("dbname", address))
         let keys: [UnsafePointer<CChar>?] = options.map { UnsafePointer(strdup($0.0)) } + [nil]
         let values: [UnsafePointer<CChar>?] = options.map { UnsafePointer(strdup($0.1)) } + [nil]
         defer { for text in keys + values { free(UnsafeMutablePointer(mutating: text)) } }
@@ -49,13 +69,10 @@ final class PostgresConnection: @unchecked Sendable {  // only whoever holds the
             .invalidConfiguration,
             "the address of the history in PostgreSQL cannot be read: in a password, write / as %2F, @ as %40, : as %3A, ? as %3F, % as %25"
         )
-        guard let options = PQconninfoParse(address, nil) else { throw unreadable }
-        defer { PQconninfoFree(options) }
-        var option = options
-        while let keyword = option.pointee.keyword {
-            let value = option.pointee.val.map { String(cString: $0) } ?? ""
+        guard let options = Self.options(of: address) else { throw unreadable }
+        for (keyword, value) in options {
             let isReadable =
-                switch String(cString: keyword) {
+                switch keyword {
                 case "port": value.split(separator: ",").allSatisfy { UInt16($0) != nil }
                 // One that begins with the sign is an abstract socket.
                 case "host": !value.dropFirst().contains("@")
@@ -63,8 +80,20 @@ final class PostgresConnection: @unchecked Sendable {  // only whoever holds the
                 default: true
                 }
             guard isReadable else { throw unreadable }
+        }
+    }
+
+    /// The options that an address names, by libpq's keywords; `nil` where it cannot be read.
+    private static func options(of address: String) -> [String: String]? {
+        guard let options = PQconninfoParse(address, nil) else { return nil }
+        defer { PQconninfoFree(options) }
+        var named: [String: String] = [:]
+        var option = options
+        while let keyword = option.pointee.keyword {
+            if let value = option.pointee.val { named[String(cString: keyword)] = String(cString: value) }
             option += 1
         }
+        return named
     }
 
     deinit { PQfinish(self.pointer) }

@@ -247,7 +247,7 @@ extension PointRow {
         bytes.appendField(location.time.seconds)
         bytes.appendField(self.stream)
         bytes.appendField(self.seq)
-        bytes.appendField(Int64(self.hasClockFault ? 1 : 0))
+        bytes.appendField(self.faultCode)
         bytes.appendField(location.coordinate.latitude)
         bytes.appendField(location.coordinate.longitude)
         bytes.appendField(location.altitude)

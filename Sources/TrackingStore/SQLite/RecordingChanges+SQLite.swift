@@ -106,7 +106,7 @@ extension PointRow {
         statement.bind(location.time.seconds, 2)
         statement.bind(self.stream, 3)
         statement.bind(self.seq, 4)
-        statement.bind(Int64(self.hasClockFault ? 1 : 0), 5)
+        statement.bind(self.faultCode, 5)
         statement.bind(location.coordinate.latitude, 6)
         statement.bind(location.coordinate.longitude, 7)
         statement.bind(location.altitude, 8)
@@ -130,7 +130,7 @@ extension PointRow {
     /// One without a stream that is there: it may have come too early by its time, and comes again when it is not. What came first
     /// does not matter.
     fileprivate func clearClockFault(_ db: Database) throws {
-        guard self.stream == 0, !self.hasClockFault else { return }
+        guard self.stream == 0, !self.isFaulty else { return }
         let statement = try DirectStatement(
             """
             UPDATE point SET clock_fault = 0 WHERE trackable = ? AND time = ? AND stream = 0 AND seq = ? AND clock_fault = 1

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Logging
 import TrackingControl
 import TrackingCore
@@ -6,6 +7,18 @@ import TrackingPublisher
 
 /// Carries out the commands that come from the broker, several at a time, and answers each.
 struct RemoteCommands: Sendable {
+    /// The commands that the agent accepts from the broker.
+    enum Acceptance: String, Hashable, Sendable {
+        /// None.
+        case off
+        /// Every command of the protocol, within ``RemoteConfigurationRule``.
+        case restricted
+        /// Every command of the protocol.
+        case unrestricted
+        /// A value that is none of these. The parser would take it for a missing value; ``ControlOptions`` refuses it.
+        case unknown
+    }
+
     /// How many are carried out at a time; the next is told that it is one too many.
     static let maximumAtOnce = 16
 
@@ -47,5 +60,17 @@ struct RemoteCommands: Sendable {
                 "outcome": "\(outcome)",
             ])
         self.publisher.answer(answer, to: received)
+    }
+}
+
+extension RemoteCommands.Acceptance: ExpressibleByArgument {
+    /// Reads the value of `--allow-commands`: `restricted`, `unrestricted`, or true or false as for a flag.
+    init(argument: String) {
+        switch argument.lowercased() {
+        case "restricted", "true", "yes", "on", "1": self = .restricted
+        case "unrestricted": self = .unrestricted
+        case "false", "no", "off", "0": self = .off
+        default: self = .unknown
+        }
     }
 }

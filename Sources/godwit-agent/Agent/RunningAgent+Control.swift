@@ -190,6 +190,9 @@ extension RunningAgent: AgentControl {
         } catch {
             throw CommandFailure(error.code, LiveSettings.withoutUntold(error.message, values))
         }
+        if isFromAfar, last.run.controls.allowCommands != .unrestricted {
+            try RemoteConfigurationRule.check(from: try OwnerProtection(last), to: try OwnerProtection(next))
+        }
         try await self.adopt(next)
         var changes = LiveSettings.changes(of: values.keys, from: last.options, to: next.options)
         if last.carried != next.carried { changes.append(.init(key: "destination", before: nil, after: nil)) }

@@ -104,8 +104,6 @@ struct StatusText {
         }
     }
 
-    /// A text that cannot move the cursor: names and reasons come from others.
-    static func plain(_ text: String) -> String {
-        String(text.map { $0.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control } ? $0 : "?" })
-    }
+    /// Escapes the characters that could move the cursor: names and reasons come from others.
+    static func plain(_ text: String) -> String { text.printable }
 }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import FoundationEssentials
 import GodwitOptions
 import Logging
 import ServiceLifecycle
@@ -72,11 +71,12 @@ extension Bridge {
 
         private func parts() throws -> [any Service] {
             let reader = try self.reader()
-            let intake = try self.intake.intake(self.broker, self.state, name: "bridge")
+            let intake = try self.intake.intake(self.broker, self.state, name: "bridge", remedy: self.remedy)
             let database = try GatewayDatabase(path: try self.state.path(for: "gateway.sqlite"))
             let receiving = try self.client("owntracks")
             let transport = try self.broker.intake(
-                receiving, receiveMaximum: 100, user: self.user(of: receiving), certificate: nil, key: nil)
+                receiving, receiveMaximum: 100, user: self.user(of: receiving), certificate: nil, key: nil,
+                remedy: self.remedy)
             let receiver = OwnTracksReceiver(
                 reader: OwnTracksReader(reader), transport: transport, quarantine: Quarantine(database: database),
                 failsFast: self.broker.failFast,
@@ -105,7 +105,7 @@ extension Bridge {
             }
             return OwnTracksSender(
                 configuration: configuration,
-                transport: try self.broker.transport(client, user: self.user(of: client)))
+                transport: try self.broker.transport(client, user: self.user(of: client), remedy: self.remedy))
         }
 
         /// The name of one of the connections: the bridge's, with this behind it.
@@ -114,16 +114,22 @@ extension Bridge {
             return try ClientID("\(identity.isRandom ? "bridge" : identity.client.rawValue)-\(part)")
         }
 
+        /// The remedy where all connections have the same user; `nil` where each has its own.
+        private var remedy: String? {
+            self.userPerConnection
+                ? nil : self.broker.sharedUserRemedy("--user-per-connection (broker/add-bridge makes the users)")
+        }
+
         private func user(of client: ClientID) -> String? { self.userPerConnection ? client.rawValue : nil }
 
         /// Reads a file of devices.
         static func trackables(in path: String) throws(TrackingError) -> [String: TrackableID] {
-            guard let data = FileManager.default.contents(atPath: path),
-                let members = try? JSONValue(json: data).object
-            else {
+            let data = try InputFile.contents(of: path)
+            guard let members = try? JSONValue(json: data).object else {
                 throw TrackingError(
                     .inputUnreadable,
-                    "the devices in '\(path)' cannot be read: it is a JSON object of \"user/device\" and trackables")
+                    "the devices in '\(path)' cannot be read: the file must be a JSON object of \"user/device\" and trackables"
+                )
             }
             var trackables: [String: TrackableID] = [:]
             for (device, value) in members {

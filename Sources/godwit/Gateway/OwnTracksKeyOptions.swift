@@ -1,5 +1,4 @@
 import ArgumentParser
-import FoundationEssentials
 import TrackingCore
 import TrackingGateway
 
@@ -16,11 +15,11 @@ struct OwnTracksKeyOptions: ParsableArguments {
     /// - Throws: `inputUnreadable`, `invalidConfiguration` or `invalidName` that names the file.
     func secrets() throws(TrackingError) -> [TrackableID: OwnTracksSecret] {
         guard let path = self.owntracksKeys else { return [:] }
-        guard let data = FileManager.default.contents(atPath: path), let members = try? JSONValue(json: data).object
-        else {
+        let data = try InputFile.contents(of: path)
+        guard let members = try? JSONValue(json: data).object else {
             throw TrackingError(
                 .inputUnreadable,
-                "the keys in '\(path)' cannot be read: it is a JSON object of trackables and passphrases")
+                "the keys in '\(path)' cannot be read: the file must be a JSON object of trackables and passphrases")
         }
         var secrets: [TrackableID: OwnTracksSecret] = [:]
         for (name, passphrase) in members {

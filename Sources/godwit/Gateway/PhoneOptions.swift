@@ -18,6 +18,9 @@ struct PhoneOptions: ParsableArguments {
             valueName: "url"))
     var agentBroker: String?
 
+    @Flag(help: "Also take commands from the broker, for phones: an app gets them with the answer to its next request.")
+    var allowCommands = false
+
     func validate() throws {
         _ = try checked(self.overlandPaths)
         if let broker = self.agentBroker, !SetupRequest.isBroker(broker) {

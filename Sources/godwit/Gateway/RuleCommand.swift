@@ -117,7 +117,7 @@ extension RuleCommand {
         func run() async throws {
             for rule in try await self.state.useRules({ try await $0.definitions() }) {
                 let members: [String: JSONValue] = ["name": .text(rule.name), "rule": rule.json]
-                try Output.print(String(decoding: JSONValue.object(members).json, as: UTF8.self) + "\n")
+                try Output.print(String(decoding: JSONValue.object(members).json, as: UTF8.self).printableJSON + "\n")
             }
         }
     }

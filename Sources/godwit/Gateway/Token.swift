@@ -67,8 +67,9 @@ extension Token {
         }
 
         private func grant(now: UnixTime) throws -> AccessGrant {
-            guard (1...100).contains(self.name.utf8.count), self.name == self.name.printable else {
-                throw ValidationError("--name has 1 to 100 bytes, and no control characters")
+            guard (1...100).contains(self.name.utf8.count), self.name.isPlainText else {
+                throw ValidationError(
+                    "--name has 1 to 100 bytes, no control characters and none that turn the direction of text")
             }
             guard !self.publish.isEmpty || !self.read.isEmpty || self.readAll || self.admin else {
                 throw ValidationError("a token is for something: --publish, --read, --read-all or --admin")

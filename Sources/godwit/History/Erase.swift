@@ -11,9 +11,10 @@ struct Erase: AsyncParsableCommand {
         abstract: "Erase what is recorded of a trackable, and what the broker keeps of it.",
         discussion: """
             Points, trips, events, states and what was set aside; of an earlier time than --before, or all of it. What is of an \
-            erased time and comes later is not taken. Then the messages that the broker keeps for those who come later. It \
-            asks first. Exit code 69 where the broker could not be reached, and 1 where a file or a table still has something of \
-            it, which is said: then erase again.
+            erased time and comes later is not taken. Then the messages that the broker retains, and the files of a gateway in \
+            --state. It asks first. Exit code 69 where the broker could not be reached, and 1 where a file, a table or the broker \
+            may still have something of it, each with a line "not erased": then erase again. broker/add-eraser makes a user of the \
+            broker with the rights that it takes.
             """)
 
     @Argument(help: "Which.", transform: TrackableID.checked)
@@ -28,6 +29,7 @@ struct Erase: AsyncParsableCommand {
     @Flag(help: "Do not ask.")
     var yes = false
 
+    @OptionGroup var state: StateOptions
     @OptionGroup var broker: BrokerOptions
     @OptionGroup var store: StoreOptions
 
@@ -40,25 +42,32 @@ struct Erase: AsyncParsableCommand {
         let client = try self.broker.client(try self.broker.identity())
         let root = try TopicRoot(self.broker.topicRoot)
         let what = before.map { "everything of \(self.id.rawValue.printable) before \(TimeText.rfc3339($0))" }
-        let (report, told) = try await self.store.use(mayChange: true) { store in
+        var writes: [Result<Void, any Error>] = []
+        let report = try await self.store.use(mayChange: true) { store in
             try Terminal.confirm(
                 "Erase \(what ?? "everything of \(self.id.rawValue.printable)") for good?", isYes: self.yes)
             let report = try await StorePatience.trying([.storeBusy]) { () throws(TrackingError) in
                 try await store.erase(self.id, before: before, now: now)
             }
-            // Where nobody can read it, the rest is done all the same.
-            return (report, Output.writeAll(Self.text(report)))
+            // An output that takes nothing is no reason to leave out the rest.
+            writes.append(Output.writeAll(Self.text(report)))
+            return report
         }
-        let cleared: Int
+        var (remains, failure) = (report.remains, TrackingError?.none)
         do throws(TrackingError) {
-            cleared = try await KeptMessages(of: self.id, before: before, root: root).clear(with: client)
+            let outcome = try await KeptMessages(of: self.id, before: before, root: root).clear(with: client)
+            remains += outcome.remains
+            writes.append(Output.writeAll(Self.text(outcome)))
         } catch {
             Program.complain("what the broker keeps could not be cleared, erase again: \(error.message)")
-            throw error.exitCode
+            failure = error
         }
-        try told.get()
-        try Output.print("broker: \(counted(cleared, "kept message")) cleared\n")
-        if !report.remains.isEmpty { throw ExitCode(1) }
+        // Behind the broker: a gateway that runs forgets the position first, and writes nothing of it any more.
+        let files = await GatewayFiles(state: self.state).erase(self.id, before: before, now: now)
+        writes.append(Output.writeAll(files.map { "not erased: \($0)\n" }.joined()))
+        if let failure { throw failure.exitCode }
+        for result in writes { try result.get() }
+        if !remains.isEmpty || !files.isEmpty { throw ExitCode(1) }
     }
 
     private func limit(now: UnixTime) throws -> UnixTime? {
@@ -69,6 +78,12 @@ struct Erase: AsyncParsableCommand {
                 "--before must not be in the future: what came until then would be erased as well; '\(text)' is")
         }
         return limit
+    }
+
+    /// The topics of the broker that were cleared, and those that are not proven to be.
+    static func text(_ outcome: KeptMessages.Outcome) -> String {
+        outcome.remains.map { "not erased: \($0)\n" }.joined()
+            + "broker: \(counted(outcome.cleared, "topic")) cleared\n"
     }
 
     /// What was erased, and what remains.

@@ -42,7 +42,23 @@ final class InputFile {
         return count == 0 ? nil : bytes
     }
 
+    /// The bytes of a file of settings.
+    ///
+    /// - Throws: `inputUnreadable` with the file's name and the reason of the system, or for more than 128 KiB.
+    static func contents(of path: String) throws(TrackingError) -> [UInt8] {
+        let limit = 131_072
+        let file = try InputFile(path)
+        var bytes: [UInt8] = []
+        while let piece = try file.read() {
+            bytes += piece
+            guard bytes.count <= limit else {
+                throw TrackingError(.inputUnreadable, "cannot read '\(path)': it has more than \(limit) bytes")
+            }
+        }
+        return bytes
+    }
+
     private static func error(_ path: String) -> TrackingError {
-        TrackingError(.inputUnreadable, "'\(path)' cannot be read: \(String(cString: strerror(errno)))")
+        TrackingError(.inputUnreadable, "cannot read '\(path)': \(String(cString: strerror(errno)))")
     }
 }

@@ -2,15 +2,31 @@ import Synchronization
 import TrackingCore
 import TrackingMQTT
 
-/// What a broker keeps of where a trackable was, for those who come later. Who is present, what is asked for and what was
-/// acknowledged is not among it.
+/// The messages that a broker retains of a trackable's whereabouts. Presences, requests and acknowledgements are their
+/// members' own.
 struct KeptMessages {
+    /// The outcome of clearing them.
+    struct Outcome: Equatable {
+        /// The number of topics that are proven to be cleared.
+        var cleared: Int
+        /// One sentence for each topic that is not.
+        var remains: [String]
+
+        /// - Parameter topics: Those that were to be cleared.
+        init(_ proof: ClearingProof, cleared topics: [String], reportsRefusals: Bool) {
+            let remains = proof.remains(reportsRefusals: reportsRefusals)
+            self.cleared = topics.count { topic in !remains.contains { $0.topic == topic } }
+            self.remains = remains.map { "\($0.topic) at the broker: \($0.reason)" }
+        }
+    }
+
     private let before: UnixTime?
     private let topics: [String]
     private let positions: String
     private let trip: String
+    private let raw: String
 
-    /// How long after the broker's grant what it keeps may take to come.
+    /// The time after the broker's last answer within which its messages are expected.
     private static let patience = Duration.seconds(1)
 
     /// - Parameter before: Only what is of an earlier time.
@@ -18,12 +34,13 @@ struct KeptMessages {
         self.before = before
         self.positions = root.path(.location(id))
         self.trip = root.path(.trip(id))
+        self.raw = root.path(.raw(id))
         self.topics = [.location(id), .trip(id), .resolution(id), .raw(id), .event(id), .history(id)].map {
             (topic: Topic) in root.path(topic)
         }
     }
 
-    /// Whether a kept message is to go: what cannot be read goes as well.
+    /// Returns `true` for a retained message that is to be cleared. One that cannot be decoded is cleared as well.
     func isErased(_ topic: String, _ payload: ArraySlice<UInt8>) -> Bool {
         guard let before = self.before else { return true }
         switch topic {
@@ -37,31 +54,19 @@ struct KeptMessages {
         }
     }
 
-    /// Clears them. Where all of the trackable is to go, the position is cleared also where the broker keeps none: whoever listens
-    /// forgets it then.
+    /// Clears them. Where all of the trackable is to go nothing is read first: every topic is cleared, as a user may be allowed to
+    /// write what it may not read, and every subscriber forgets the position then.
     ///
-    /// - Returns: How many there were.
-    /// - Throws: Why the broker cannot be reached, or what it refused; `notAuthorized` where it keeps some of them still, as
-    ///   MQTT 3.1.1 has no word for a refusal.
-    func clear(with client: MQTTClient) async throws(TrackingError) -> Int {
+    /// - Throws: The reason for which the broker cannot be reached.
+    func clear(with client: MQTTClient) async throws(TrackingError) -> Outcome {
         do {
             return try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { await client.run() }
                 defer { group.cancelAll() }
-                let kept = try await self.topics(with: client)
-                for topic in kept.union(self.before == nil ? [self.positions] : []) {
-                    try await client.publish(OutgoingMessage(topic: topic, payload: [], isRetained: true))
-                }
-                let left = kept.isEmpty ? [] : try await self.topics(with: client)
+                let outcome = try await self.before == nil ? self.clearAll(with: client) : self.clearOlder(with: client)
                 await client.close(within: .seconds(2))
                 try await group.next()
-                guard left.isEmpty else {
-                    throw TrackingError(
-                        .notAuthorized,
-                        "the broker keeps \(left.count) of \(kept.count) messages still: this user may not clear them, or a device publishes on"
-                    )
-                }
-                return kept.count
+                return outcome
             }
         } catch let error as TrackingError {
             throw error
@@ -70,26 +75,112 @@ struct KeptMessages {
         }
     }
 
-    /// The topics on which something is kept that is to go.
-    private func topics(with client: MQTTClient) async throws -> Set<String> {
-        try await client.withSubscription(to: self.topics) { messages in
-            try await withThrowingTaskGroup(of: Set<String>?.self) { group in
-                defer { group.cancelAll() }
-                let found = Mutex<Set<String>>([])
-                group.addTask {
-                    for try await message in messages where message.isRetained && !message.payload.isEmpty {
-                        guard self.isErased(message.topic, message.payload) else { continue }
-                        found.withLock { _ = $0.insert(message.topic) }
+    private func clearAll(with client: MQTTClient) async throws -> Outcome {
+        let proof = try await self.clear(ClearingProof(of: self.topics), self.topics, with: client)
+        return Outcome(proof, cleared: self.topics, reportsRefusals: client.reportsRefusedPublishes)
+    }
+
+    /// The position and the trip have to be read, as their times decide.
+    private func clearOlder(with client: MQTTClient) async throws -> Outcome {
+        let found = try await self.retained(with: client)
+        let due = self.topics.filter { found[$0] == true }
+        let unread = [self.positions, self.trip].filter { found[$0] == nil }
+        var proof = ClearingProof(of: due + unread)
+        // Rights of a trackable's topics are given together. Every subscriber ignores an empty message on this one.
+        let isReader = unread.isEmpty ? true : try await self.readsBack(self.raw, with: client)
+        for topic in unread { if isReader { proof.wasReadBack(topic) } else { proof.isUnreadable(topic) } }
+        if !due.isEmpty { proof = try await self.clear(proof, due, with: client) }
+        return Outcome(proof, cleared: due, reportsRefusals: client.reportsRefusedPublishes)
+    }
+
+    /// Publishes an empty retained message on topics, and collects the evidence that it cleared them.
+    private func clear(
+        _ proof: ClearingProof, _ topics: [String], with client: MQTTClient
+    ) async throws -> ClearingProof {
+        let shared = Mutex(proof)
+        try await client.withSubscription(to: topics) { messages in
+            try await Self.first {
+                for try await message in messages where !message.isRetained && message.payload.isEmpty {
+                    let isComplete = shared.withLock { proof in
+                        proof.wasReadBack(message.topic)
+                        return proof.isComplete
                     }
-                    return nil
+                    if isComplete { return }
                 }
-                group.addTask {
-                    try await Task.sleep(for: Self.patience)
-                    return nil
+            } or: {
+                for topic in topics {
+                    let message = OutgoingMessage(topic: topic, payload: [], isRetained: true)
+                    if let refusal = try await Self.refusal(of: message, by: client) {
+                        shared.withLock { $0.wasRefused(topic, refusal.message) }
+                    }
                 }
-                _ = try await group.next()
-                return found.withLock { $0 }
+                guard !shared.withLock({ $0.isComplete }) else { return }
+                try await Task.sleep(for: Self.patience)
             }
+        }
+        let left = try await self.retained(with: client)
+        return shared.withLock { proof in
+            for topic in topics where left[topic] == true { proof.isRetained(topic) }
+            return proof
+        }
+    }
+
+    /// Returns `true` where this user receives its own messages on a topic.
+    private func readsBack(_ topic: String, with client: MQTTClient) async throws -> Bool {
+        let isRead = Mutex(false)
+        try await client.withSubscription(to: [topic]) { messages in
+            try await Self.first {
+                for try await message in messages where !message.isRetained && message.payload.isEmpty {
+                    return isRead.withLock { $0 = true }
+                }
+            } or: {
+                let message = OutgoingMessage(topic: topic, payload: [], isRetained: false)
+                if try await Self.refusal(of: message, by: client) != nil { return }
+                try await Task.sleep(for: Self.patience)
+            }
+        }
+        return isRead.withLock { $0 }
+    }
+
+    /// Publishes a message.
+    ///
+    /// - Returns: The reason of a refusal; `nil` where the broker acknowledged the message.
+    private static func refusal(
+        of message: OutgoingMessage, by client: MQTTClient
+    ) async throws(TrackingError) -> TrackingError? {
+        do throws(TrackingError) {
+            try await client.publish(message)
+            return nil
+        } catch  where error.reasonCode != nil && [.notAuthorized, .refused].contains(error.code) {
+            return error
+        }
+    }
+
+    /// The topics on which a message is retained, and whether it is to go.
+    private func retained(with client: MQTTClient) async throws -> [String: Bool] {
+        let found = Mutex<[String: Bool]>([:])
+        try await client.withSubscription(to: self.topics) { messages in
+            try await Self.first {
+                for try await message in messages where message.isRetained && !message.payload.isEmpty {
+                    let isErased = self.isErased(message.topic, message.payload)
+                    found.withLock { $0[message.topic] = isErased }
+                }
+            } or: {
+                try await Task.sleep(for: Self.patience)
+            }
+        }
+        return found.withLock { $0 }
+    }
+
+    /// Runs both until the first of them returns, and cancels the other.
+    private static func first(
+        _ one: @escaping @Sendable () async throws -> Void, or other: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            defer { group.cancelAll() }
+            group.addTask { try await one() }
+            group.addTask { try await other() }
+            try await group.next()
         }
     }
 }

@@ -66,7 +66,7 @@ struct Last: AsyncParsableCommand {
             return "\(id.printable) \(text)\(distance)\n"
         case .json:
             let feature = String(decoding: LocationCodec.encodeFeature(point), as: UTF8.self).dropFirst()
-            return "{\"id\":\(WatchPrinter.quoted(id)),\(feature)\n"
+            return "{\"id\":\(WatchPrinter.quoted(id)),\(feature)\n".printableJSON
         }
     }
 }

@@ -126,6 +126,9 @@ struct HistoryPlayer {
         } catch {
             switch error.code {
             case .brokerUnreachable, .notAcknowledged: break
+            case .payloadTooLarge:
+                // An earlier version recorded larger events than readers accept now.
+                Program.complain("the event of \(TimeText.rfc3339(draft.time)) is left out: \(error.message)")
             // Why it stops is told elsewhere.
             case .stopped: throw CancellationError()
             default: throw error

@@ -33,7 +33,7 @@ extension Trackables {
 
         func run() async throws {
             let label = try await self.state.useRules { try await $0.setLabel(of: self.id, self.assignments) }
-            try Output.print(String(decoding: label.json.json, as: UTF8.self) + "\n")
+            try Output.print(String(decoding: label.json.json, as: UTF8.self).printableJSON + "\n")
         }
     }
 }
@@ -80,7 +80,7 @@ extension Trackables {
                 ]
                 members["first"] = summary.first.map { .number($0.seconds) }
                 members["last"] = summary.last.map { .number($0.seconds) }
-                return String(decoding: JSONValue.object(members).json, as: UTF8.self) + "\n"
+                return String(decoding: JSONValue.object(members).json, as: UTF8.self).printableJSON + "\n"
             }
         }
     }

@@ -85,7 +85,11 @@ struct TripPrinter {
     /// A trip or stop, line end included.
     func line(_ entry: TripListing.Entry) -> [UInt8] {
         let row = TripRow(entry)
-        return self.format == .text ? Array((self.text(row) + "\n").utf8) : row.value.json + [0x0A]
+        return self.format == .text ? Array((self.text(row) + "\n").utf8) : Self.json(row)
+    }
+
+    private static func json(_ row: TripRow) -> [UInt8] {
+        Array((String(decoding: row.value.json, as: UTF8.self).printableJSON + "\n").utf8)
     }
 
     private func text(_ row: TripRow) -> String {

@@ -45,6 +45,20 @@ import Testing
             talk.wait(.seconds(90)) == ["left subscriber w1 a/0 on bike", "left subscriber w1 a/0 on van"])
     }
 
+    @Test func fewSessionsOfOneClientAreRemembered() throws {
+        var talk = PresenceConversation()
+        for number in 1...4 { _ = try talk.subscriber("w1", "s\(number)/0") }
+        #expect(try talk.present(.subscriber).count == 4, "three of them in their grace")
+        let said = try talk.subscriber("w1", "s5/0")
+        #expect(
+            said.contains { $0.hasPrefix("left subscriber w1") } && said.contains("arrived subscriber w1 s5/0 on van"))
+        for number in 6...500 { _ = try talk.subscriber("w1", "s\(number)/0") }
+        let present = try talk.present(.subscriber)
+        #expect(present.count == 4 && present.contains("w1 s500/0"))
+        _ = talk.wait(.seconds(2))
+        #expect(try talk.present(.subscriber) == ["w1 s500/0"])
+    }
+
     // MARK: - Leases
 
     @Test func aLeaseRunsOutWithoutAHeartbeatAndAtOnce() throws {

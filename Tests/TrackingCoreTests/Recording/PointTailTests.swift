@@ -32,7 +32,7 @@ struct PointTailTests {
     @Test func aTailIsBounded() {
         var store = TailedStore()
         for seq in UInt64(1)...500 {
-            var next = point(seq)
+            var next = point(seq, at: now.seconds + Double(seq) / 10)
             next.coordinate = Coordinate(latitude: 52, longitude: -8.66)!  // in range
             store.store([next])
             #expect((store.load(van)?.tail?.seqs.count ?? 0) <= PointTail.maximumCount)

@@ -18,6 +18,19 @@ struct RecordingLedgerTests {
         #expect(store.tables.last[van]?.seq == 3)
     }
 
+    @Test func aPointAtZeroZeroOrOfAnUnsetClockIsStoredAndNeverTheLast() throws {
+        var store = ModelStore()
+        var nowhere = point(2)
+        nowhere.coordinate = try #require(Coordinate(latitude: 0, longitude: 0))
+        var unset = point(3)
+        unset.extra = Array(#"{"clock":"unset"}"#.utf8)
+        store.store(self.batch([point(1), nowhere, unset]))
+        #expect(store.tables.points.count == 3)
+        #expect(store.tables.last[van]?.seq == 1)
+        store.store(self.batch([point(4)]))
+        #expect(store.tables.last[van]?.seq == 4)
+    }
+
     /// A recorder that starts before it is told the time knows of no other clock that it is wrong.
     @Test(arguments: [5, now.seconds - 3600]) func aClockThatIsBehindJudgesNoOther(receivedAt: Double) {
         var store = ModelStore()

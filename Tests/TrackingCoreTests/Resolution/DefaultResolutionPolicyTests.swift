@@ -19,19 +19,20 @@ import Testing
     private func answer(
         _ set: ResolutionSet?, near: Bool = false, subscribers: Int = 0, requests: [Resolution] = [],
         battery: Double? = nil, threshold: Double = 10, multiplier: Double = 3,
-        floors: (publisher: Resolution?, constraints: Resolution?) = (nil, nil)
+        floors: (publisher: Resolution?, constraints: Resolution?) = (nil, nil),
+        ceilings: (publisher: Resolution?, constraints: Resolution?) = (nil, nil)
     ) throws -> Resolution {
         var book = RequestBook()
         for (number, request) in requests.enumerated() { book.set(SubscriberID(number), to: request) }
         let constraints = try set.map {
             try ResolutionConstraints(
                 resolutions: $0, batteryLevelThreshold: threshold, lowBatteryMultiplier: multiplier,
-                floor: floors.constraints)
+                floor: floors.constraints, ceiling: ceilings.constraints)
         }
         return self.policy.resolution(
             for: TrackingConditions(
-                constraints: constraints, floor: floors.publisher, requests: book, subscribers: subscribers,
-                isNear: near, batteryPercent: battery, default: self.fallback))
+                constraints: constraints, floor: floors.publisher, ceiling: ceilings.publisher, requests: book,
+                subscribers: subscribers, isNear: near, batteryPercent: battery, default: self.fallback))
     }
 
     // MARK: Without constraints
@@ -188,5 +189,44 @@ import Testing
         #expect(
             try self.answer(self.whole(), subscribers: 1, requests: [asked], battery: 1, floors: (floor, nil))
                 .desiredInterval == .milliseconds(6_000))
+    }
+
+    // MARK: Ceiling
+
+    @Test func theCeilingLimitsRequestsMemberByMember() throws {
+        let blinding = Resolution(.minimum, every: 31_536_000_000, moving: 1e308)
+        let answer = try self.answer(nil, subscribers: 1, requests: [blinding], ceilings: (.standardCeiling, nil))
+        #expect(answer == Resolution(.minimum, every: 600_000, moving: 1_000))
+        let mixed = Resolution(.high, every: 31_536_000_000, moving: 2)
+        let ceiling = Resolution(.balanced, every: 60_000, moving: 100)
+        #expect(
+            try self.answer(nil, subscribers: 1, requests: [mixed], ceilings: (ceiling, nil))
+                == Resolution(.high, every: 60_000, moving: 2))
+        #expect(
+            try self.answer(nil, subscribers: 1, requests: [blinding], ceilings: (ceiling, nil)) == ceiling)
+    }
+
+    @Test func theCeilingLeavesOwnAndDefaultAlone() throws {
+        let ceiling = Resolution(.maximum, every: 1_000, moving: 1)
+        #expect(try self.answer(nil, ceilings: (ceiling, nil)) == self.fallback)
+        #expect(try self.answer(self.whole(), ceilings: (nil, ceiling)) == self.far)
+    }
+
+    @Test func theConstraintsOverrideTheCeiling() throws {
+        let strict = Resolution(.balanced, every: 5_000, moving: 10)
+        let coarse = Resolution(.minimum, every: 900_000, moving: 9_000)
+        let set = ResolutionSet(all: coarse)
+        #expect(try self.answer(set, subscribers: 1, requests: [coarse], ceilings: (nil, strict)) == strict)
+        #expect(try self.answer(set, subscribers: 1, requests: [coarse], ceilings: (coarse, strict)) == strict)
+        #expect(try self.answer(set, subscribers: 1, requests: [coarse], ceilings: (strict, coarse)) == coarse)
+    }
+
+    @Test func whereFloorAndCeilingContradictEachOtherTheFloorCounts() throws {
+        let floor = Resolution(.low, every: 3_600_000, moving: 0)
+        let asked = Resolution(.high, every: 1_000, moving: 5_000)
+        #expect(
+            try self.answer(
+                nil, subscribers: 1, requests: [asked], floors: (floor, nil), ceilings: (.standardCeiling, nil))
+                == Resolution(.low, every: 3_600_000, moving: 1_000))
     }
 }

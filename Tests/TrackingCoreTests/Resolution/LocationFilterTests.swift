@@ -110,9 +110,11 @@ import Testing
         #expect(self.filter(every: 30_000).effectiveMaximumSilence == .seconds(300))
     }
 
-    @Test func theDefaultSilenceFollowsTheResolution() {
+    @Test func theDefaultSilenceFollowsTheDevicesOwnResolutionAlone() {
         var filter = self.filter(every: 1_000)
-        filter.resolution = Resolution(.low, every: 30_000, moving: 0)
+        filter.resolution = Resolution(.low, every: 600_000, moving: 1_000)
+        #expect(filter.effectiveMaximumSilence == .seconds(60), "a request is not the device's own")
+        filter.ownInterval = .seconds(30)
         #expect(filter.effectiveMaximumSilence == .seconds(300))
         #expect(filter.silenceDeadline == .seconds(300))
     }
@@ -192,7 +194,10 @@ import Testing
         var place = Location.origin
         for step in 0..<3_000 {
             let now = Double(step) * 0.5
-            if step % 300 == 299 { filter.resolution = .random(using: &generator) }
+            if step % 300 == 299 {
+                filter.resolution = .random(using: &generator)
+                filter.ownInterval = Resolution.random(using: &generator).desiredInterval
+            }
             place = place.destination(
                 bearing: .random(in: 0..<360, using: &generator),
                 distance: Meters(.random(in: 0...8, using: &generator)))
@@ -221,7 +226,7 @@ import Testing
         let isFarther =
             fix.coordinate.distance(to: last.fix.coordinate).value >= filter.resolution.minimumDisplacement.value
         let isMet = filter.rule == .both ? isLater && isFarther : isLater || isFarther
-        let isSilent = now - last.now >= max(60, 10 * interval)
+        let isSilent = now - last.now >= max(60, 10 * filter.ownInterval.inSeconds)
         switch verdict {
         case .sent: #expect(isMet && apart >= 0 && !isSilent)
         case .silence: #expect(isSilent)

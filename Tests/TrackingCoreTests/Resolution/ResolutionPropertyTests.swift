@@ -20,8 +20,10 @@ import Testing
     /// The formula of the page, written the long way: every request clamped by itself, then reduced.
     private func naive(_ conditions: TrackingConditions) -> Resolution {
         let floor = conditions.constraints?.floor ?? conditions.floor
+        let ceiling = conditions.constraints?.ceiling ?? conditions.ceiling
         let asked = conditions.requests.requests.values.map { request in
-            floor.map { request.coarser(of: $0) } ?? request
+            let limited = ceiling.map { request.finer(of: $0) } ?? request
+            return floor.map { limited.coarser(of: $0) } ?? limited
         }
         guard let constraints = conditions.constraints else {
             return asked.isEmpty ? conditions.default : asked.dropFirst().reduce(asked[0]) { $0.finer(of: $1) }
@@ -52,13 +54,14 @@ import Testing
         return set.flatMap {
             try? ResolutionConstraints(
                 resolutions: $0, batteryLevelThreshold: .random(in: 0...100, using: &generator),
-                lowBatteryMultiplier: .random(in: 1...9, using: &generator), floor: self.maybe(&generator))
+                lowBatteryMultiplier: .random(in: 1...9, using: &generator), floor: self.maybe(&generator),
+                ceiling: self.maybe(&generator))
         }
     }
 
     private func change(_ generator: inout SeededGenerator) -> ConditionChange {
         let subscriber = SubscriberID(.random(in: 0..<5, using: &generator))
-        switch Int.random(in: 0..<12, using: &generator) {
+        switch Int.random(in: 0..<13, using: &generator) {
         case 0, 1: return .subscriberCame(subscriber)
         case 2: return .subscriberLeft(subscriber)
         case 3, 4, 5: return .requestMade(subscriber, .random(using: &generator))
@@ -68,6 +71,7 @@ import Testing
         case 8: return .nearChanged(.random(using: &generator))
         case 9: return .constraintsChanged(self.constraints(&generator))
         case 10: return .floorChanged(self.maybe(&generator))
+        case 11: return .ceilingChanged(self.maybe(&generator))
         default: return .defaultChanged(.random(using: &generator))
         }
     }
@@ -82,6 +86,7 @@ import Testing
             #expect(machine.current == self.naive(machine.conditions))
             #expect(machine.current == DefaultResolutionPolicy().resolution(for: machine.conditions))
             #expect(spoken == (machine.current == last ? nil : machine.current))
+            #expect(machine.own == self.naive(machine.conditions.withoutRequests), "requests play no part in the own")
             last = machine.current
         }
     }

@@ -228,6 +228,26 @@ import Testing
         #expect((.seconds(30) ... .seconds(60)).contains(last))
     }
 
+    /// A program that may have caused a double id itself adds its remedy, and to no other reason.
+    @Test func theRemedyIsAddedToASuspectedDoubleId() throws {
+        var configuration = Machine.Configuration(endpoints: 1)
+        configuration.takeoverRemedy = "Give --intake-user."
+        var talk = Talk()
+        talk.machine = Machine(configuration: configuration, seed: 1)
+        _ = talk.started()
+        var messages: [String] = []
+        for _ in 0..<4 {
+            _ = talk.accepted()
+            talk.wait(.seconds(1))
+            messages.append(try self.disconnection(talk.lost(self.lost)).reason?.message ?? "")
+            _ = try talk.timer()
+        }
+        #expect(messages.map { $0.hasSuffix(". Give --intake-user.") } == [false, false, false, true])
+        _ = talk.accepted()
+        let taken = try self.disconnection(talk.lost(TrackingError(.takenOver, "taken")))
+        #expect(taken.reason?.message == "taken. Give --intake-user.")
+    }
+
     @Test func aConnectionThatStoodEndsTheSuspicion() throws {
         var talk = Talk()
         _ = talk.started()

@@ -21,6 +21,8 @@ struct SpoolBench {
     var forgotten: [StreamID] = []
     /// The streams that began because numbers were given out twice.
     var begun: [StreamID] = []
+    /// The records that the broker acknowledged and that stay for a recorder that may be started later.
+    var taken = SeqSet()
     var toldDropped: [Int] = []
     var toldRefused: [TrackingError.Code] = []
     /// Records that are there but can not be read any more.
@@ -108,6 +110,7 @@ struct SpoolBench {
             case .forget(let stream):
                 #expect(self.disk[stream]?.isEmpty != false, "a stream was forgotten with records in it")
                 self.forgotten.append(stream)
+            case .taken(_, let seqs): self.taken.formUnion(seqs)
             case .tellDropped(let count): self.toldDropped.append(count)
             case .tellRefused(let refusal): self.toldRefused.append(refusal.code)
             }

@@ -109,6 +109,106 @@ struct SpoolOutageTests {
         #expect(bench.sent.last == Array(1...10) && bench.batches.count == 6)
     }
 
+    // MARK: - The order behind a silent recorder
+
+    @Test func aBatchThatGoesAgainHasItsIdentifierAndItsRecordsAlone() throws {
+        var bench = try self.bench(["a"])
+        bench.open()
+        bench.append(1...3)
+        bench.wait(.seconds(20))
+        bench.answer()
+        bench.wait(.seconds(25))
+        bench.append(4...6)
+        bench.wait(.seconds(5))
+        #expect(bench.sent == [[1, 2, 3], [1, 2, 3]])
+        #expect(bench.batches[1].id == bench.batches[0].id)
+    }
+
+    @Test func noNewerRecordPassesABatchThatASilentRecorderLacks() throws {
+        var bench = try self.taken("a")
+        let first = try #require(bench.batches.first)
+        bench.wait(.seconds(30))
+        bench.append(51...75)
+        bench.answer()
+        for _ in 0..<60 {
+            bench.wait(.seconds(60))
+            bench.answer()
+        }
+        let repeats = bench.batches.dropFirst(5)
+        #expect(repeats.count > 1 && repeats.allSatisfy { $0.id == first.id && $0.records == first.records })
+        // It was away, and had all of it in its session.
+        try bench.acknowledge("a", 50)
+        #expect(bench.sent.last == Array(51...60))
+    }
+
+    /// It lost everything: what it lacks comes in the order and under the names that it had, and then what is new.
+    @Test func aRecorderThatComesBackIsSentTheBatchesAsTheyWere() throws {
+        var bench = try self.taken("a")
+        let before = bench.batches
+        bench.wait(.seconds(30))
+        bench.answer()
+        bench.append(51...70)
+        try bench.acknowledge("a", 0)
+        bench.wait(.seconds(30))
+        let count = bench.batches.count
+        for _ in 0..<8 { bench.answer() }
+        let after = bench.batches[(count - 1)...]
+        #expect(after.prefix(5).map(\.id) == before.map(\.id))
+        #expect(after.flatMap { $0.records.map(\.seq) } == Array(1...70))
+    }
+
+    @Test func whatUpdatesBroughtGoesAgainUnderOneIdentifier() throws {
+        var bench = try self.bench(["a"])
+        bench.open()
+        bench.append(1...3)
+        for seq in UInt64(1)...3 {
+            bench.machine.sentLive(SeqSet([seq...seq]))
+            bench.perform(bench.machine.takenLive(SeqSet([seq...seq]), now: bench.now))
+        }
+        try self.wait(10, &bench)
+        #expect(bench.batches.count > 2 && Set(bench.batches.map(\.id)).count == 1)
+        #expect(bench.sent.allSatisfy { $0 == [1, 2, 3] })
+    }
+
+    @Test func anOlderStreamThatIsLackedHoldsUpTheYounger() throws {
+        let old = try #require(StreamID("old"))
+        var configuration = SpoolStateMachine.Configuration()
+        (configuration.batchSize, configuration.recorders) = (10, [try ClientID("a")])
+        var bench = SpoolBench(configuration, old: [StoredStream(id: old, stored: SeqSet([1...5]), last: 5)])
+        bench.open()
+        bench.answer()
+        bench.wait(.seconds(30))
+        bench.append(1...10)
+        bench.answer()
+        bench.wait(.seconds(600))
+        #expect(bench.batches.allSatisfy { $0.stream == old })
+        try bench.acknowledge("a", 5, of: old)
+        bench.answer()
+        #expect(bench.batches.contains { $0.stream == bench.current })
+    }
+
+    @Test func sendNowSendsTheOldestBatchAgain() throws {
+        var bench = try self.taken("a")
+        bench.wait(.seconds(30))
+        bench.answer()
+        bench.append(51...52)
+        let count = bench.batches.count
+        bench.perform(bench.machine.sendNow(now: bench.now))
+        #expect(bench.batches.count == count + 1 && bench.batches.last?.id == bench.batches.first?.id)
+    }
+
+    /// As at the end of a program: what is not sent by then may be lost with it.
+    @Test func aFlushSendsWhatWasNeverSentBehindTheRest() throws {
+        var bench = try self.taken("a")
+        bench.wait(.seconds(30))
+        bench.answer()
+        bench.append(51...60)
+        let count = bench.batches.count
+        bench.perform(bench.machine.flush(now: bench.now))
+        for _ in 0..<8 { bench.answer() }
+        #expect(bench.sent[count...].flatMap { $0 } == Array(1...60))
+    }
+
     // MARK: - Loss
 
     private func drop(_ range: ClosedRange<UInt64>, _ bench: inout SpoolBench) {

@@ -40,16 +40,19 @@ import TrackingCore
 
     @Test func mayLeaveOutEverySkippedPoint() throws {
         var update = Self.update(skipped: 1, extra: Self.extra)
-        update.location.tripID = String(repeating: "t", count: WireLimits.maximumPayloadBytes - 6_000)
+        var point = update.skipped[0]
+        point.extra = Array((#"{"a":""# + String(repeating: "x", count: 3_992) + #""}"#).utf8)
+        update.intermediate = Array(repeating: point, count: 30)
         var leftOut = 0
         let bytes = try LocationCodec.encode(update, leftOut: &leftOut)
         #expect(leftOut == 1)
-        #expect(try LocationCodec.decode(bytes) == LocationUpdate(location: update.location))
+        update.skipped = []
+        #expect(try LocationCodec.decode(bytes) == update)
     }
 
     @Test func refusesToWriteWhatDoesNotFit() {
-        var update = Self.update(skipped: 1)
-        update.location.tripID = String(repeating: "t", count: WireLimits.maximumPayloadBytes)
+        var update = Self.update(skipped: 1, extra: Self.extra)
+        update.intermediate = Array(repeating: update.skipped[0], count: 40)
         let message = "a payload has at most 131072 bytes; this one has more without skipped points"
         #expect(throws: TrackingError(.payloadTooLarge, message)) { try LocationCodec.encode(update) }
     }

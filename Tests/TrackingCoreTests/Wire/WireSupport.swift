@@ -56,7 +56,7 @@ struct WireGenerator: RandomNumberGenerator {
         location.batteryLevel = self.maybe { $0.number(0...1) }
         location.mode = self.maybe { $0.pick(TrackingMode.allCases) }
         location.motion = self.chance(0.3) ? Motion.allCases.shuffled(using: &self) : []
-        location.tripID = self.maybe { $0.text(upTo: 40) }
+        location.tripID = self.maybe { $0.pick(["5f2c", "7, \"the\" trip", "Straße 🚲"]) }
         location.source = self.maybe { $0.pick(SourceKind.allCases) }
         location.extra = self.chance(0.2) ? Array(#"{ "a": [1, 2.50, {"b":"\u00e9"}] }"#.utf8) : nil
         return location

@@ -72,8 +72,37 @@ import TrackingCore
         var machine = self.machine(nil)
         _ = machine.connected(now: Self.start)
         _ = machine.received(self.line(Self.devices), now: Self.start)
-        let actions = machine.received(self.line(#"{"class":"DEVICE","path":"/dev/a","activated":0}"#), now: Self.start)
-        #expect(actions == [.fail(TrackingError(.inputUnreadable, "gpsd://h:1: gpsd lost its receiver /dev/a"))])
+        let lost = #"{"class":"DEVICE","path":"/dev/a","activated":0}"#
+        #expect(machine.received(self.line(lost), now: Self.start) == [])
+        #expect(machine.deadline == Self.start.advanced(by: GPSDSessionStateMachine.patience))
+        #expect(
+            machine.timerFired(now: Self.start.advanced(by: GPSDSessionStateMachine.patience))
+                == [.fail(TrackingError(.inputUnreadable, "gpsd://h:1: gpsd lost its receiver /dev/a"))])
+    }
+
+    /// gpsd refuses the cycle of a receiver that it has not recognized, closes the receiver, and opens it again by itself.
+    @Test func aReceiverThatIsUnknownAtFirstIsNotGivenUp() throws {
+        var machine = self.machine(.every(milliseconds: 1000))
+        _ = machine.connected(now: Self.start)
+        let unknown = #"{"class":"DEVICE","path":"/dev/a","activated":"2024-05-17T12:00:01Z","native":0,"bps":4800}"#
+        #expect(machine.received(self.line(unknown), now: Self.start).count == 1)
+        for report in [
+            #"{"class":"ERROR","message":"Type of /dev/a is unknown."}"#, unknown,
+            #"{"class":"DEVICE","path":"/dev/a","activated":0}"#,
+        ] {
+            #expect(machine.received(self.line(report), now: Self.start) == [], "\(report)")
+        }
+        let later = Self.start.advanced(by: .seconds(3))
+        #expect(machine.timerFired(now: later) == [])
+        #expect(machine.received(self.line(unknown), now: later).count == 1)
+        let known = #"{"class":"DEVICE","path":"/dev/a","driver":"u-blox","activated":"2024-05-17T12:00:04Z"}"#
+        #expect(machine.received(self.line(known), now: later).count == 1, "the cycle is requested once more")
+        let fix = #"{"class":"TPV","device":"/dev/a","mode":3,"time":"2024-05-17T12:00:05Z","lat":-45.9,"lon":170.5}"#
+        guard case .deliver(.fix)? = machine.received(self.line(fix), now: later).first else {
+            Issue.record("no fix")
+            return
+        }
+        #expect(machine.timerFired(now: Self.start.advanced(by: .seconds(20))) == [])
     }
 
     @Test func gpsdWithoutAReceiverIsGivenSomeTime() {

@@ -11,7 +11,8 @@ struct GPSDSessionStateMachine: Sendable {
         case fail(TrackingError)
     }
 
-    /// How long gpsd may be without a receiver before the source counts as broken.
+    /// The longest time without a receiver before the source counts as broken. gpsd closes a receiver that it does not recognize,
+    /// and opens it again within some seconds for every client that still watches.
     static let patience: Duration = .seconds(10)
     /// How long gpsd may say nothing before it is asked whether it is there: a receiver may be silent, and so may gpsd.
     static let silence: Duration = .seconds(30)
@@ -23,8 +24,10 @@ struct GPSDSessionStateMachine: Sendable {
     private let asksForCycle: Bool
     private var resolution: Resolution?
     private var receivers: [String: Receiver] = [:]
-    /// When to give up if there is no receiver by then; `nil` while there is one.
+    /// The deadline for a receiver to come; `nil` while there is one.
     private var receiverDeadline: MonotonicTime?
+    /// The receiver that gpsd closed last.
+    private var lostReceiver: String?
     /// When gpsd is asked whether it is there, or, where it was, given up.
     private var silenceDeadline: MonotonicTime?
     private var isAsked = false
@@ -78,7 +81,8 @@ struct GPSDSessionStateMachine: Sendable {
     /// The deadline passed.
     mutating func timerFired(now: MonotonicTime) -> [Action] {
         if let deadline = self.receiverDeadline, now >= deadline {
-            return [.fail(TrackingError(.inputUnreadable, "\(self.name): gpsd has no receiver"))]
+            let state = self.lostReceiver.map { "lost its receiver \($0)" } ?? "has no receiver"
+            return [.fail(TrackingError(.inputUnreadable, "\(self.name): gpsd \(state)"))]
         }
         guard let deadline = self.silenceDeadline, now >= deadline else { return [] }
         guard !self.isAsked else {
@@ -99,16 +103,14 @@ struct GPSDSessionStateMachine: Sendable {
             for device in devices { self.changed(device, now: now) }
             return self.askForCycles()
         case .device(let device):
-            let hadReceiver = !self.receivers.isEmpty
             self.changed(device, now: now)
-            if hadReceiver, self.receivers.isEmpty {
-                return [.fail(TrackingError(.inputUnreadable, "\(self.name): gpsd lost its receiver \(device.path)"))]
-            }
             return self.askForCycles()
         case .fix(var location, _):
             self.receiverDeadline = nil
             location.source = .gps
             return [.deliver(.fix(location))]
+        case .error(let message) where self.isUnknownType(message):
+            return []  // the cycle is requested again once gpsd has recognized the receiver
         case .error(let message):
             return [.deliver(.badInput("gpsd says: \(message.prefix(200))"))]
         case .version, .noFix, .other:
@@ -127,10 +129,15 @@ struct GPSDSessionStateMachine: Sendable {
             self.receivers[device.path] = receiver
             self.receiverDeadline = nil
         } else {
-            self.receivers[device.path] = nil
+            if self.receivers.removeValue(forKey: device.path) != nil { self.lostReceiver = device.path }
             guard self.receivers.isEmpty, self.receiverDeadline == nil else { return }
             self.receiverDeadline = now.advanced(by: Self.patience)
         }
+    }
+
+    /// A Boolean value that indicates whether gpsd refused a cycle because it has not recognized the receiver yet.
+    private func isUnknownType(_ message: String) -> Bool {
+        message.hasSuffix(" is unknown.") && self.receivers.keys.contains { message.contains("Type of \($0) ") }
     }
 
     /// Asks each receiver for the cycle that matches the resolution, once for each driver that gpsd finds it to need.

@@ -1,0 +1,60 @@
+/// The pause between two changes: the first change after a quiet pause takes effect at once.
+public struct ChangePause: Hashable, Sendable {
+    /// The shortest time between two changes: one second.
+    public static let length: Duration = .seconds(1)
+
+    /// The end of the pause that the last change began; `nil` before the first change.
+    public private(set) var end: MonotonicTime?
+
+    /// Makes a pause that is over.
+    public init() {}
+
+    /// Begins the next pause, where the last one is over.
+    ///
+    /// - Returns: `true` where a change may take effect at `now`; `false` where it has to wait until ``end``.
+    public mutating func begin(now: MonotonicTime) -> Bool {
+        if let end = self.end, now < end { return false }
+        self.end = now.advanced(by: Self.length)
+        return true
+    }
+}
+
+/// Limits one trackable's resolution to one change a second; the latest decision wins (`docs/resolution.md`, "Damping").
+///
+///     var damper = ResolutionDamper(funnel.current)
+///     if let next = damper.decided(funnel.current, now: now) { sensor.use(next) }
+///     // At damper.nextDeadline:
+///     if let next = damper.timerFired(now: now) { sensor.use(next) }
+public struct ResolutionDamper: Hashable, Sendable {
+    /// The resolution in force.
+    public private(set) var current: Resolution
+    /// The latest decision. It waits for the end of the pause where it differs from ``current``.
+    private var latest: Resolution
+    private var pause = ChangePause()
+
+    /// Makes a damper with an initial resolution; the first change takes effect at once.
+    public init(_ resolution: Resolution) {
+        self.current = resolution
+        self.latest = resolution
+    }
+
+    /// The time at which the latest decision takes effect; `nil` where none waits.
+    public var nextDeadline: MonotonicTime? { self.latest == self.current ? nil : self.pause.end }
+
+    /// Takes in a decision.
+    ///
+    /// - Returns: The new resolution in force; `nil` where it remains as it is, for now or for good.
+    public mutating func decided(_ resolution: Resolution, now: MonotonicTime) -> Resolution? {
+        self.latest = resolution
+        return self.timerFired(now: now)
+    }
+
+    /// Puts the latest decision into force, where the pause is over.
+    ///
+    /// - Returns: The new resolution in force; `nil` where it remains as it is.
+    public mutating func timerFired(now: MonotonicTime) -> Resolution? {
+        guard self.latest != self.current, self.pause.begin(now: now) else { return nil }
+        self.current = self.latest
+        return self.current
+    }
+}

@@ -1,0 +1,103 @@
+/// Reads the fields of one packet of which the first bytes are there.
+struct PacketReader {
+    /// The reason why reading cannot go on.
+    enum Stop: Error, Hashable {
+        /// Bytes are missing that the packet announced.
+        case incomplete
+        /// The packet violates MQTT.
+        case malformed(String)
+    }
+
+    /// The bytes that are there.
+    private let bytes: UnsafeRawBufferPointer
+    /// The position behind the last byte of the packet, or of the part that is being read.
+    private(set) var end: Int
+    private(set) var position = 0
+
+    /// Makes a reader of a packet of `size` bytes.
+    init(_ bytes: UnsafeRawBufferPointer, size: Int) {
+        self.bytes = bytes
+        self.end = size
+    }
+
+    /// The number of bytes up to the end.
+    var remaining: Int { self.end - self.position }
+
+    mutating func byte(_ field: StaticString) throws(Stop) -> UInt8 {
+        let range = try self.take(1, field)
+        return self.bytes[range.lowerBound]
+    }
+
+    mutating func twoBytes(_ field: StaticString) throws(Stop) -> Int {
+        let range = try self.take(2, field)
+        return Int(self.bytes[range.lowerBound]) << 8 | Int(self.bytes[range.lowerBound + 1])
+    }
+
+    mutating func fourBytes(_ field: StaticString) throws(Stop) -> Int {
+        let high = try self.twoBytes(field)
+        return try high << 16 | self.twoBytes(field)
+    }
+
+    /// Reads a variable byte integer: one to four bytes, in its shortest form.
+    mutating func variableInteger(_ field: StaticString) throws(Stop) -> Int {
+        var value = 0
+        for shift in stride(from: 0, through: 21, by: 7) {
+            let byte = try self.byte(field)
+            value |= Int(byte & 0x7F) << shift
+            guard byte & 0x80 == 0 else { continue }
+            guard byte != 0 || shift == 0 else { throw .malformed("\(field) is longer than its value needs") }
+            return value
+        }
+        throw .malformed("\(field) has more than four bytes")
+    }
+
+    mutating func packetIdentifier() throws(Stop) {
+        guard try self.twoBytes("the packet identifier") != 0 else { throw .malformed("the packet identifier is 0") }
+    }
+
+    mutating func binary(_ field: StaticString) throws(Stop) {
+        _ = try self.take(self.twoBytes(field), field)
+    }
+
+    /// Reads a UTF-8 string with its length before it.
+    ///
+    /// - Parameter isTopic: A Boolean value that indicates whether the string is a topic name, which has at least one byte and
+    ///   no wildcard.
+    mutating func text(_ field: StaticString, isTopic: Bool = false) throws(Stop) {
+        let length = try self.twoBytes(field)
+        guard length > 0 || !isTopic else { throw .malformed("\(field) is empty") }
+        // The start of an incomplete string is checked too: a damaged length is found before its end.
+        let isThere = min(length, self.bytes.count - self.position)
+        guard length <= self.remaining else { throw .malformed("\(field) is longer than the packet") }
+        let text = UnsafeRawBufferPointer(rebasing: self.bytes[self.position..<self.position + isThere])
+        var isASCII = true
+        for byte in text {
+            let isWildcard = byte == UInt8(ascii: "#") || byte == UInt8(ascii: "+")
+            guard byte != 0, !(isTopic && isWildcard) else { throw .malformed("\(field) has an invalid character") }
+            isASCII = isASCII && byte < 0x80
+        }
+        let range = try self.take(length, field)
+        guard !isASCII else { return }
+        guard String(validating: UnsafeRawBufferPointer(rebasing: self.bytes[range]), as: UTF8.self) != nil else {
+            throw .malformed("\(field) is not valid UTF-8")
+        }
+    }
+
+    /// Reads a part of `count` bytes to its end.
+    mutating func part(
+        _ count: Int, _ field: StaticString, _ body: (inout PacketReader) throws(Stop) -> Void
+    ) throws(Stop) {
+        guard count <= self.remaining else { throw .malformed("\(field) are longer than the packet") }
+        let end = self.end
+        self.end = self.position + count
+        while self.remaining > 0 { try body(&self) }
+        self.end = end
+    }
+
+    private mutating func take(_ count: Int, _ field: StaticString) throws(Stop) -> Range<Int> {
+        guard count <= self.remaining else { throw .malformed("the packet ends within \(field)") }
+        guard count <= self.bytes.count - self.position else { throw .incomplete }
+        defer { self.position += count }
+        return self.position..<self.position + count
+    }
+}

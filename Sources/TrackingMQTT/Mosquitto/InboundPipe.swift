@@ -1,0 +1,51 @@
+import CMosquitto
+import Glibc
+
+/// The way of checked bytes to libmosquitto, which reads descriptors only: a pair of connected sockets, and a buffer.
+///
+/// All connections of one event loop use the same pair. It is empty between two uses.
+final class InboundPipe {
+    /// The most bytes that are read from a connection at once. All of them are passed on: small messages must not become many
+    /// more events than a reader's limit.
+    static let portion = 4_096
+    /// The size of the buffer: a record of TLS fits.
+    static let capacity = 16_384
+
+    /// The end from which libmosquitto reads.
+    let readEnd: Int32
+    private let writeEnd: Int32
+    /// The bytes that were read from a connection.
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: InboundPipe.capacity, alignment: 16)
+
+    /// Makes a pair.
+    init() {
+        var ends: [Int32] = [-1, -1]
+        precondition(godwit_socket_pair(&ends), "no descriptors left for an event loop")
+        (self.readEnd, self.writeEnd) = (ends[0], ends[1])
+    }
+
+    deinit {
+        close(self.readEnd)
+        close(self.writeEnd)
+        self.buffer.deallocate()
+    }
+
+    /// The number of bytes that libmosquitto has not read.
+    var unread: Int { Int(godwit_unread(self.readEnd)) }
+
+    /// Writes as many bytes as fit.
+    ///
+    /// - Returns: The number of bytes that were written; 0 on an error.
+    func write(_ bytes: UnsafeRawBufferPointer) -> Int {
+        while true {
+            let count = send(self.writeEnd, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+            if count < 0, errno == EINTR { continue }
+            return max(0, count)
+        }
+    }
+
+    /// Discards the bytes that libmosquitto has not read.
+    func discard() {
+        while recv(self.readEnd, self.buffer.baseAddress, self.buffer.count, Int32(MSG_DONTWAIT)) > 0 {}
+    }
+}

@@ -1,0 +1,35 @@
+private import Glibc
+
+/// The number of files and connections that this program may have open: the system's `RLIMIT_NOFILE`.
+package enum DescriptorLimit {
+    /// The descriptors that a server leaves to everything but its connections: databases, the broker, event loops.
+    package static let reserve = 200
+    /// The number of connections that a server accepts however low the limit is.
+    package static let minimumConnections = 16
+
+    /// The limit in force.
+    package static var current: Int { Self.limits.map { Int(clamping: $0.rlim_cur) } ?? 1024 }
+
+    /// Raises the limit in force to the highest one that the system grants this program. A system that refuses leaves the limit
+    /// as it was.
+    package static func raise() {
+        guard var limits = Self.limits, limits.rlim_cur < limits.rlim_max else { return }
+        limits.rlim_cur = limits.rlim_max
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
+    }
+
+    /// Returns the number of connections that a server may have open at once.
+    ///
+    /// - Parameters:
+    ///   - limit: The descriptors that the program may have.
+    ///   - maximum: The most connections, whatever the limit is.
+    package static func connections(within limit: Int, atMost maximum: Int) -> Int {
+        min(maximum, max(Self.minimumConnections, limit - Self.reserve))
+    }
+
+    private static var limits: rlimit? {
+        var limits = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0 else { return nil }
+        return limits
+    }
+}

@@ -1,0 +1,25 @@
+import GRDB
+import TrackingCore
+
+/// The errors of a log, as its users see them.
+extension SQLiteSpool {
+    /// Translates an error. Damage is noted, so that the log is salvaged when it is opened the next time.
+    func explain(_ error: any Error) -> TrackingError {
+        switch error {
+        case let error as TrackingError: return error
+        case let error as SpoolDamage:
+            SpoolOpening.wantSalvage(of: self.path)
+            return TrackingError(.spoolDamaged, "the log \(self.path) is damaged: \(error.reason)")
+        case let error as DatabaseError:
+            let text = "\(error.message ?? "") (SQLite \(error.extendedResultCode.rawValue))"
+            guard [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode) else {
+                let isBarred = [.SQLITE_CANTOPEN, .SQLITE_READONLY].contains(error.resultCode)
+                let advice = isBarred ? "; is its folder there, and may this user write there?" : ""
+                return TrackingError(.spoolFailed, "the log \(self.path): \(text)\(advice)")
+            }
+            SpoolOpening.wantSalvage(of: self.path)
+            return TrackingError(.spoolDamaged, "the log \(self.path) is damaged: \(text)")
+        default: return TrackingError(.spoolFailed, "the log \(self.path): \(error)")
+        }
+    }
+}

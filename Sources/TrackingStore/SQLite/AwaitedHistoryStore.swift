@@ -1,0 +1,129 @@
+import Glibc
+import Synchronization
+public import TrackingCore
+
+/// A history in an SQLite file that may not exist yet, for reading: it is empty until a recorder has made the file.
+public final class AwaitedHistoryStore: HistoryStore {
+    /// The path of the file.
+    public let path: String
+    private let opened = Mutex<SQLiteHistoryStore?>(nil)
+
+    /// Makes a history that is opened with the first question after the file exists.
+    public init(path: String) { self.path = path }
+
+    /// A Boolean value that indicates whether the file exists, or was opened once.
+    public var isThere: Bool { self.opened.withLock { $0 != nil } || access(self.path, F_OK) == 0 }
+
+    /// The history; `nil` while the file does not exist.
+    ///
+    /// - Throws: `storeBusy` where a recorder is just making it; what ``SQLiteHistoryStore/init(path:isForReading:)`` throws.
+    private func history() throws(TrackingError) -> SQLiteHistoryStore? {
+        guard self.isThere else { return nil }
+        let result: Result<SQLiteHistoryStore, TrackingError> = self.opened.withLock { opened in
+            if let known = opened { return .success(known) }
+            do throws(TrackingError) {
+                let store = try SQLiteHistoryStore(path: self.path, isForReading: true)
+                opened = store
+                return .success(store)
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    /// Always throws: this history is only read.
+    public func store(_ batch: RecordingBatch) async throws(TrackingError) -> StoreReport { throw self.onlyRead }
+
+    /// See ``HistoryStore/acknowledgement(of:)``.
+    public func acknowledgement(of trackable: TrackableID) async throws(TrackingError) -> Acknowledgement {
+        try await self.history()?.acknowledgement(of: trackable) ?? Acknowledgement(streams: [:])
+    }
+
+    /// See ``HistoryStore/points(_:after:limit:)``.
+    public func points(_ query: PointQuery, after: PointName?, limit: Int) async throws(TrackingError) -> PointPage {
+        try await self.history()?.points(query, after: after, limit: limit) ?? PointPage(points: [], next: nil)
+    }
+
+    /// See ``HistoryStore/coverage(of:)``.
+    public func coverage(of trackable: TrackableID) async throws(TrackingError) -> [StreamID: StreamCoverage] {
+        try await self.history()?.coverage(of: trackable) ?? [:]
+    }
+
+    /// See ``HistoryStore/lastPositions(of:)``.
+    public func lastPositions(of trackables: [TrackableID]?) async throws(TrackingError) -> [LastPosition] {
+        try await self.history()?.lastPositions(of: trackables) ?? []
+    }
+
+    /// See ``HistoryStore/trackables(after:limit:)``.
+    public func trackables(after id: TrackableID?, limit: Int) async throws(TrackingError) -> [TrackableSummary] {
+        try await self.history()?.trackables(after: id, limit: limit) ?? []
+    }
+
+    /// See ``HistoryStore/summaries(of:)``.
+    public func summaries(of trackables: [TrackableID]) async throws(TrackingError) -> [TrackableSummary] {
+        try await self.history()?.summaries(of: trackables) ?? []
+    }
+
+    /// See ``HistoryStore/trackables(in:during:)``.
+    public func trackables(in box: GeoBox, during times: TimeSpan) async throws(TrackingError) -> [TrackableID] {
+        try await self.history()?.trackables(in: box, during: times) ?? []
+    }
+
+    /// See ``HistoryStore/trips(of:during:after:limit:)``.
+    public func trips(
+        of trackable: TrackableID, during times: TimeSpan, after last: Trip?, limit: Int
+    ) async throws(TrackingError) -> [Trip] {
+        try await self.history()?.trips(of: trackable, during: times, after: last, limit: limit) ?? []
+    }
+
+    /// See ``HistoryStore/events(of:during:after:limit:)``.
+    public func events(
+        of trackable: TrackableID, during times: TimeSpan, after last: TrackingEvent?, limit: Int
+    ) async throws(TrackingError) -> [TrackingEvent] {
+        try await self.history()?.events(of: trackable, during: times, after: last, limit: limit) ?? []
+    }
+
+    /// See ``HistoryStore/newest()``.
+    public func newest() async throws(TrackingError) -> NewestTimes {
+        try await self.history()?.newest() ?? NewestTimes()
+    }
+
+    /// See ``HistoryStore/verify(_:)``.
+    public func verify(_ trackable: TrackableID) async throws(TrackingError) -> VerifyReport? {
+        try await self.history()?.verify(trackable)
+    }
+
+    /// Always throws: this history is only read.
+    public func erase(
+        _ trackable: TrackableID, before: UnixTime?, now: UnixTime
+    ) async throws(TrackingError) -> EraseReport { throw self.onlyRead }
+
+    /// Always throws: this history is only read.
+    public func removeExpired(
+        before limit: UnixTime, of trackables: [TrackableID]?, except exceptions: Set<TrackableID>
+    ) async throws(TrackingError) -> Int { throw self.onlyRead }
+
+    /// See ``HistoryStore/quarantined(limit:)``.
+    public func quarantined(limit: Int) async throws(TrackingError) -> [RefusedMessage] {
+        try await self.history()?.quarantined(limit: limit) ?? []
+    }
+
+    /// See ``HistoryStore/close()``.
+    public func close() async throws(TrackingError) {
+        let opened = self.opened.withLock { opened in
+            defer { opened = nil }
+            return opened
+        }
+        try await opened?.close()
+    }
+
+    private var onlyRead: TrackingError {
+        TrackingError(.storeFailed, "the history \(self.path) was opened for reading: nothing is stored in it")
+    }
+}
+
+extension HistoryStore {
+    /// A Boolean value that indicates whether the history exists: `false` for one that no recorder has made yet.
+    public var isPresent: Bool { (self as? AwaitedHistoryStore)?.isThere ?? true }
+}

@@ -1,0 +1,126 @@
+public import TrackingCore
+import Glibc
+import Synchronization
+
+/// A listener on the loopback interface that accepts an MQTT connection in order, and sends anything afterwards, as a faulty or
+/// hostile broker does.
+///
+///     let broker = try LyingBroker { connection in connection == 0 ? [.send([0x32, 0x02, 0x00])] : [] }
+///     // … connect to 127.0.0.1:broker.port …
+///
+/// It reads at most 64 KB of a connection's CONNECT, has at most 64 connections at a time, and ends with the last reference
+/// to it.
+public final class LyingBroker: Sendable {
+    /// A step after the CONNACK.
+    public enum Step: Hashable, Sendable {
+        /// Send these bytes at once.
+        case send([UInt8])
+        /// Send these bytes, a packet of TCP each.
+        case sendByteByByte([UInt8])
+        /// Wait until the client sends something more.
+        case receive
+        /// Close the connection. Without it the connection stays open until the client closes it.
+        case close
+    }
+
+    private static let maximumConnections = 64
+
+    /// The port on 127.0.0.1.
+    public let port: Int
+    private let listener: Int32
+    private let open = Mutex<Set<Int32>>([])
+
+    /// Starts to listen on a free port.
+    ///
+    /// - Parameter steps: Returns the steps after the CONNACK of the connection with this number, from 0.
+    /// - Throws: `inputUnreadable` when the system has no port or thread left.
+    public init(_ steps: @escaping @Sendable (_ connection: Int) -> [Step]) throws(TrackingError) {
+        (self.listener, self.port) = try Loopback.listen()
+        let listener = self.listener
+        let isStarted = Loopback.detach { [weak self] in
+            var number = 0
+            while true {
+                let client = accept(listener, nil, nil)
+                if client < 0, errno == EINTR || errno == ECONNABORTED { continue }
+                guard client >= 0, let self else {
+                    if client >= 0 { close(client) }
+                    break
+                }
+                self.serve(client, steps(number))
+                number += 1
+            }
+            close(listener)
+        }
+        guard isStarted else {
+            close(listener)
+            throw TrackingError(.inputUnreadable, "no thread for a broker")
+        }
+    }
+
+    deinit {
+        shutdown(self.listener, Int32(SHUT_RDWR))
+        for client in self.open.withLock({ $0 }) { shutdown(client, Int32(SHUT_RDWR)) }
+    }
+
+    /// Serves a connection on a thread of its own.
+    private func serve(_ client: Int32, _ steps: [Step]) {
+        let hasRoom = self.open.withLock { open in
+            open.count < Self.maximumConnections && open.insert(client).inserted
+        }
+        let isStarted =
+            hasRoom
+            && Loopback.detach { [weak self] in
+                if let connack = Self.connack(client), Loopback.sendAll(connack[...], to: client) {
+                    Self.play(steps, to: client)
+                }
+                // The number is another connection's as soon as it is closed.
+                _ = self?.open.withLock { $0.remove(client) }
+                close(client)
+            }
+        guard !isStarted else { return }
+        self.open.withLock { _ = $0.remove(client) }
+        close(client)
+    }
+
+    /// Reads the CONNECT and returns the CONNACK that accepts it in its version.
+    private static func connack(_ client: Int32) -> [UInt8]? {
+        var received: [UInt8] = []
+        while received.count < 65_536, let bytes = self.receive(client) {
+            received += bytes
+            // The name of the protocol, then its level.
+            let name = Array("MQTT".utf8)
+            guard let start = received.indices.first(where: { received[$0...].starts(with: name) }),
+                received.indices.contains(start + name.count)
+            else { continue }
+            return received[start + name.count] == 5 ? [0x20, 3, 0, 0, 0] : [0x20, 2, 0, 0]
+        }
+        return nil
+    }
+
+    private static func play(_ steps: [Step], to client: Int32) {
+        for step in steps {
+            switch step {
+            case .send(let bytes):
+                guard Loopback.sendAll(bytes[...], to: client) else { return }
+            case .sendByteByByte(let bytes):
+                var yes: Int32 = 1
+                setsockopt(client, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
+                for byte in bytes { guard Loopback.sendAll([byte], to: client) else { return } }
+            case .receive:
+                guard self.receive(client) != nil else { return }
+            case .close:
+                return
+            }
+        }
+        while self.receive(client) != nil {}
+    }
+
+    private static func receive(_ client: Int32) -> [UInt8]? {
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        while true {
+            let count = recv(client, &buffer, buffer.count, 0)
+            if count < 0, errno == EINTR { continue }
+            return count > 0 ? Array(buffer[..<count]) : nil
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import GodwitOptions
+import Logging
+import ServiceLifecycle
+import TrackingCore
+import TrackingMQTT
+import TrackingRecorder
+import TrackingStore
+
+/// The recorder of `godwit serve --store`: it stores into the gateway's history while no `godwit record` does.
+struct BuiltInRecorder: Service {
+    /// The store, which stays open.
+    let store: any HistoryStore
+    /// The history's file; `nil` for a server, where several recorders store together.
+    let file: String?
+    let broker: BrokerOptions
+    /// The name under which it acknowledges.
+    let voice: ClientID
+    /// The name of the connection that takes in.
+    let intake: ClientID
+    /// A Boolean value that indicates whether each connection signs in as the user of its own name.
+    let hasUsers: Bool
+
+    private let logger = Logger(label: "godwit.gateway")
+
+    /// The time between two looks for another recorder.
+    private static let pause = Duration.seconds(5)
+
+    init(
+        store: any HistoryStore, file: String?, broker: BrokerOptions, gateway: String, hasUsers: Bool
+    ) throws(TrackingError) {
+        self.store = store
+        self.file = file
+        self.broker = broker
+        self.voice = try ClientID("\(gateway)-recorder")
+        self.intake = try ClientID("\(gateway)-recorder-intake")
+        self.hasUsers = hasUsers
+    }
+
+    /// Runs until a graceful shutdown or cancellation.
+    ///
+    /// - Throws: `takenOver` when another program uses its name; `storeUnusable`.
+    func run() async throws {
+        while !Task.isShuttingDownGracefully, !Task.isCancelled {
+            if self.isRecordedByAnother {
+                self.logger.info("Another recorder stores into the history: the built-in recorder is off")
+                await self.endSession()
+                await self.wait { !self.isRecordedByAnother }
+            } else {
+                try await self.record()
+            }
+        }
+    }
+
+    private var isRecordedByAnother: Bool { self.file.map(RecorderLock.isHeld) ?? false }
+
+    /// Waits until the condition is met, or this is to end.
+    private func wait(until isMet: @escaping @Sendable () -> Bool) async {
+        try? await cancelWhenGracefulShutdown {
+            while !isMet() { try await Task.sleep(for: Self.pause) }
+        }
+    }
+
+    /// Records until this is to end, or another recorder is there.
+    private func record() async throws {
+        let recorder = try await self.recorder()
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                try await recorder.run()
+                return true
+            }
+            group.addTask {
+                await self.wait { self.isRecordedByAnother }
+                if !Task.isCancelled { recorder.finish() }
+                return false
+            }
+            while let hasEnded = try await group.next() { if hasEnded { group.cancelAll() } }
+        }
+    }
+
+    private func recorder() async throws -> Recorder<MQTTTransport> {
+        var configuration = RecorderConfiguration(client: self.voice, session: try self.broker.identity().session)
+        configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
+        configuration.isFirstRun = (try? await self.store.trackables(after: nil, limit: 1).isEmpty) ?? false
+        return Recorder(
+            configuration: configuration, store: self.store,
+            intake: try self.broker.intake(
+                self.intake, receiveMaximum: configuration.window, user: self.user(of: self.intake), certificate: nil,
+                key: nil),
+            voice: try self.broker.transport(for: configuration, user: self.user(of: self.voice)))
+    }
+
+    private func user(of client: ClientID) -> String? { self.hasUsers ? client.rawValue : nil }
+
+    /// Ends the session that the broker keeps for the connection that takes in: nothing is to be queued for a recorder that is off.
+    private func endSession() async {
+        guard let transport = try? self.broker.transport(self.intake, user: self.user(of: self.intake)) else { return }
+        await withTaskGroup { group in
+            group.addTask {
+                await transport.run()
+                return true
+            }
+            group.addTask {
+                for await events in transport.events {
+                    let isConnected = events.contains { if case .connected = $0 { true } else { false } }
+                    if isConnected { transport.send([.close(within: .zero)]) }
+                }
+                return false
+            }
+            group.addTask {
+                try? await Task.sleep(for: .seconds(10))
+                transport.send([.close(within: .zero)])
+                return false
+            }
+            for await hasEnded in group where hasEnded { group.cancelAll() }
+        }
+    }
+}

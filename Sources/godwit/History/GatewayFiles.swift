@@ -1,0 +1,94 @@
+import FoundationEssentials
+import GodwitOptions
+import TrackingCore
+import TrackingGateway
+import TrackingSpool
+
+/// The files in the folder of a gateway and a bridge (`--state`) that may have something of a trackable.
+struct GatewayFiles {
+    let state: StateOptions
+
+    /// The time that a running gateway has to erase.
+    private static let patience = Duration.seconds(30)
+
+    /// Erases a trackable from them: by itself where no program runs on the folder, else by the gateway that does.
+    ///
+    /// - Parameter before: Only what is of an earlier time.
+    /// - Returns: One sentence for each file that may still have something of it.
+    func erase(_ id: TrackableID, before: UnixTime?, now: UnixTime) async -> [String] {
+        var remains: [String] = []
+        for (name, program) in [("gateway", "godwit serve"), ("bridge", "godwit bridge")] {
+            do throws(TrackingError) {
+                let log = try self.state.path(for: "\(name)-spool.sqlite")
+                let database = try self.state.path(for: "\(name).sqlite")
+                guard [log, database].contains(where: FileManager.default.fileExists(atPath:)) else { continue }
+                remains += self.damagedLogs(beside: log)
+                if let lock = try? self.state.lock(name, for: program) {
+                    defer { withExtendedLifetime(lock) {} }
+                    try await Self.erase(id, before: before, log: log, now: now)
+                    try await Self.erase(id, before: before, database: database)
+                } else if FileManager.default.fileExists(atPath: database) {
+                    try await Self.ask(for: id, before: before, database: database)
+                } else {
+                    remains.append("\(log): '\(program)' runs on it; end it, and erase again")
+                }
+            } catch {
+                remains.append(error.message)
+            }
+        }
+        return remains
+    }
+
+    private static func erase(
+        _ id: TrackableID, before: UnixTime?, log path: String, now: UnixTime
+    ) async throws(TrackingError) {
+        guard FileManager.default.fileExists(atPath: path) else { return }
+        let log = SQLiteSpool(path: path, overwritesRemoved: true)
+        _ = try await log.open(now: now)
+        do throws(TrackingError) { try await log.erase(id, before: before) } catch {
+            try? await log.close()
+            throw error
+        }
+        try await log.close()
+    }
+
+    private static func erase(
+        _ id: TrackableID, before: UnixTime?, database path: String
+    ) async throws(TrackingError) {
+        guard FileManager.default.fileExists(atPath: path) else { return }
+        let database = try GatewayDatabase(path: path)
+        do throws(TrackingError) { try await Erasures(database).erase(id, before: before) } catch {
+            try? database.close()
+            throw error
+        }
+        try database.close()
+    }
+
+    /// Asks the gateway that runs, and waits until it has erased.
+    private static func ask(for id: TrackableID, before: UnixTime?, database path: String) async throws(TrackingError) {
+        let database = try GatewayDatabase(path: path)
+        defer { try? database.close() }
+        let erasures = Erasures(database)
+        let number = try await erasures.request(id, before: before)
+        let deadline = ContinuousClock.now.advanced(by: Self.patience)
+        while try await erasures.requests().contains(where: { $0.number == number }) {
+            guard ContinuousClock.now < deadline, (try? await Task.sleep(for: .milliseconds(50))) != nil else {
+                throw TrackingError(
+                    .storeBusy,
+                    "\(path) and its log: the gateway that runs on them has not erased within \(Self.patience); "
+                        + "it does so as soon as it can, see its log, and erase again")
+            }
+        }
+    }
+
+    /// The copies of damaged logs that were set aside.
+    private func damagedLogs(beside path: String) -> [String] {
+        let (folder, name) =
+            path.lastIndex(of: "/").map { (String(path[..<$0]), String(path[$0...].dropFirst())) }
+            ?? (".", path)
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return files.filter { $0.hasPrefix(name + ".damaged-") }.sorted().map {
+            "\(folder)/\($0): a damaged log that was set aside; delete it where it is of no more use"
+        }
+    }
+}
