@@ -1,6 +1,6 @@
 # Everything a newcomer or the CI runs. Each target sets up what it needs (Debian 12 with Swift 6.3; root or sudo).
 SHELL := /bin/bash
-SWIFT_FLAGS := --explicit-target-dependency-import-check error --disable-index-store
+SWIFT_FLAGS := --explicit-target-dependency-import-check error
 
 .PHONY: demo test bench build release lint sanitizer drills setup
 
